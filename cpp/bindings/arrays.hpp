@@ -1,0 +1,74 @@
+// What crosses between numpy and the core: read-only views in, owned arrays out, no copies either way.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <chrono>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "csr.hpp"
+#include "parallel.hpp"
+
+namespace treetop::bindings {
+
+namespace nb = nanobind;
+
+template <typename T>
+using In = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <typename T>
+using Out = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+
+// Hands a vector's memory to numpy.
+template <typename T>
+Out<T> give(std::vector<T>&& values) {
+    auto* owned = new std::vector<T>(std::move(values));
+    nb::capsule owner(owned, [](void* memory) noexcept { delete static_cast<std::vector<T>*>(memory); });
+    return Out<T>(owned->data(), {owned->size()}, owner);
+}
+
+inline Pattern pattern(const In<std::int64_t>& indptr, const In<std::int32_t>& indices, std::int64_t cols) {
+    if (indptr.size() == 0) throw std::invalid_argument("indptr must have at least one entry");
+    Pattern view;
+    view.rows = static_cast<std::int64_t>(indptr.size()) - 1;
+    view.cols = cols;
+    view.indptr = indptr.data();
+    view.indices = indices.data();
+    if (view.nnz() > static_cast<std::int64_t>(indices.size())) {
+        throw std::invalid_argument("indptr runs past the end of indices");
+    }
+    return view;
+}
+
+inline Csr csr(const In<std::int64_t>& indptr, const In<std::int32_t>& indices, const In<float>& data,
+               std::int64_t cols) {
+    Csr view;
+    static_cast<Pattern&>(view) = pattern(indptr, indices, cols);
+    if (data.size() != indices.size()) throw std::invalid_argument("data and indices differ in length");
+    view.data = data.data();
+    return view;
+}
+
+// Calls a Python function with (done, total) while the core works without the GIL, and lets Ctrl-C through.
+class PythonMonitor : public Monitor {
+public:
+    explicit PythonMonitor(nb::object callback) : callback_(std::move(callback)) {}
+
+    void report(std::int64_t done, std::int64_t total) override {
+        const auto now = std::chrono::steady_clock::now();
+        if (done < total && now - last_ < std::chrono::milliseconds(100)) return;
+        last_ = now;
+        nb::gil_scoped_acquire gil;
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        if (!callback_.is_none()) callback_(done, total);
+    }
+
+private:
+    nb::object callback_;
+    std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace treetop::bindings

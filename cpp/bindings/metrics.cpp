@@ -1,0 +1,25 @@
+#include "arrays.hpp"
+#include "hits.hpp"
+
+namespace treetop::bindings {
+
+void bind_metrics(nb::module_& module) {
+    module.def(
+        "hits",
+        [](In<std::int64_t> truth_indptr, In<std::int32_t> truth_indices, In<std::int64_t> indptr,
+           In<std::int32_t> indices, int threads) {
+            const Pattern truth = pattern(truth_indptr, truth_indices, 0);
+            const Pattern predicted = pattern(indptr, indices, 0);
+            if (truth.rows != predicted.rows) throw std::invalid_argument("truth and predictions differ in rows");
+            std::vector<std::uint8_t> right;
+            {
+                nb::gil_scoped_release free;
+                right = hits(truth, predicted, threads);
+            }
+            return give(std::move(right));
+        },
+        nb::arg("truth_indptr"), nb::arg("truth_indices"), nb::arg("indptr"), nb::arg("indices"),
+        nb::arg("threads"));
+}
+
+}  // namespace treetop::bindings

@@ -1,0 +1,12 @@
+// The Python module treetop._native. Each room of the core binds itself in a file of its own.
+#include <nanobind/nanobind.h>
+
+namespace treetop::bindings {
+void bind_metrics(nanobind::module_& module);
+void bind_text(nanobind::module_& module);
+}  // namespace treetop::bindings
+
+NB_MODULE(_native, module) {
+    module.doc() = "treetop's native core";
+    treetop::bindings::bind_metrics(module);
+}

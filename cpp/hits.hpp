@@ -1,0 +1,15 @@
+// Which predictions are right: the one question every ranking metric asks.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "csr.hpp"
+
+namespace treetop {
+
+// 1 for every predicted label that is among the true labels of its row, else 0; in the order of `predicted`.
+// Rows of `truth` must be sorted.
+std::vector<std::uint8_t> hits(const Pattern& truth, const Pattern& predicted, int threads);
+
+}  // namespace treetop

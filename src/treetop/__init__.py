@@ -1,0 +1,32 @@
+"""treetop: the few right labels out of thousands to millions.
+
+Names are loaded on first use, so that ``import treetop`` and ``treetop --help`` stay instant.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from .data import Dataset as Dataset
+    from .strings import Strings as Strings
+
+_HOMES = {
+    "Dataset": ".data",
+    "Strings": ".strings",
+}
+
+__all__ = ["Dataset", "Strings", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name], __name__), name)
+    raise AttributeError(f"module 'treetop' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,197 @@
+"""Settings: frozen dataclasses that validate themselves. Defaults and help are written once.
+
+A method's config nests the configs of its parts. ``config.replace_settings({"tree.leaf_size": "50"})`` takes
+dotted names, or the last part alone where it is unambiguous, and values as Python objects or as text, so that
+Python keywords, ``--set`` on the command line and a saved manifest all go through the same door.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import math
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import ConfigError
+
+if typing.TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+def setting(
+    default: Any,
+    help: str,
+    *,
+    choices: tuple[Any, ...] | None = None,
+    at_least: float | None = None,
+    above: float | None = None,
+    at_most: float | None = None,
+) -> Any:
+    """A dataclass field with its help text and its allowed values."""
+    metadata = {"help": help, "choices": choices, "at_least": at_least, "above": above, "at_most": at_most}
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def part(config: type[Config], help: str) -> Any:
+    """A nested config with its own defaults."""
+    return dataclasses.field(default_factory=config, metadata={"help": help})
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One leaf of a config: its dotted name, its type as text, its value, its help."""
+
+    name: str
+    type: str
+    value: Any
+    help: str
+    choices: tuple[Any, ...] | None
+
+
+@dataclass(frozen=True)
+class Config:
+    """Base of every settings class. Subclasses declare fields with `setting` and `part`."""
+
+    def __post_init__(self) -> None:
+        types_of = typing.get_type_hints(type(self))
+        for field in dataclasses.fields(self):
+            value = _convert(getattr(self, field.name), types_of[field.name], field.name)
+            object.__setattr__(self, field.name, value)
+            _check_range(value, field)
+        self.check()
+
+    def check(self) -> None:
+        """Rules between fields; subclasses raise `ConfigError`."""
+
+    def settings(self, prefix: str = "") -> Iterator[Setting]:
+        """Every leaf setting, parts included, in order of declaration."""
+        types_of = typing.get_type_hints(type(self))
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, Config):
+                yield from value.settings(f"{prefix}{field.name}.")
+            else:
+                metadata = field.metadata
+                yield Setting(
+                    prefix + field.name,
+                    _type_name(types_of[field.name]),
+                    value,
+                    metadata.get("help", ""),
+                    metadata.get("choices"),
+                )
+
+    def replace_settings(self, changes: Mapping[str, Any]) -> Self:
+        """A copy with some settings changed, by dotted or unambiguous short name."""
+        nested: dict[str, Any] = {}
+        for name, value in changes.items():
+            head, _, rest = self._resolve(name).partition(".")
+            current = getattr(self, head)
+            if isinstance(current, Config):
+                inner = {rest: value} if rest else value
+                if isinstance(inner, Config):
+                    nested[head] = inner
+                elif isinstance(inner, Mapping):
+                    nested[head] = nested.get(head, current).replace_settings(inner)
+                else:
+                    raise ConfigError(f"{name} is a group of settings: give a mapping, or name one of them")
+            else:
+                nested[head] = value
+        return dataclasses.replace(self, **nested)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain nested dictionaries, ready for JSON."""
+        return dataclasses.asdict(self)
+
+    def _resolve(self, name: str) -> str:
+        if name in {field.name for field in dataclasses.fields(self)}:
+            return name
+        names = [item.name for item in self.settings()]
+        if name in names:
+            return name
+        short = [full for full in names if full.rpartition(".")[2] == name]
+        if len(short) == 1:
+            return short[0]
+        if short:
+            raise ConfigError(f"setting {name!r} is ambiguous: {' or '.join(short)}")
+        near = difflib.get_close_matches(name, names + [full.rpartition(".")[2] for full in names], n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ConfigError(f"there is no setting {name!r}{hint}")
+
+
+def _type_name(annotation: Any) -> str:
+    if typing.get_origin(annotation) in (types.UnionType, typing.Union):
+        return " or ".join(
+            "none" if a is types.NoneType else _type_name(a) for a in typing.get_args(annotation)
+        )
+    if typing.get_origin(annotation) is tuple:
+        return f"list of {typing.get_args(annotation)[0].__name__}"
+    return getattr(annotation, "__name__", str(annotation))
+
+
+def _convert(value: Any, annotation: Any, name: str) -> Any:
+    """``value`` as the annotated type; text is parsed, anything that does not fit is refused."""
+    if typing.get_origin(annotation) in (types.UnionType, typing.Union):
+        options = typing.get_args(annotation)
+        is_none = value is None or (isinstance(value, str) and value.lower() in ("none", ""))
+        if is_none and types.NoneType in options:
+            return None
+        for option in options:
+            if option is types.NoneType:
+                continue
+            try:
+                return _convert(value, option, name)
+            except ConfigError:
+                continue
+        raise ConfigError(f"{name} must be {_type_name(annotation)}, not {value!r}")
+    if typing.get_origin(annotation) is tuple:
+        item = typing.get_args(annotation)[0]
+        if isinstance(value, str):
+            value = [piece for piece in value.replace("-", ",").split(",") if piece.strip()]
+        if isinstance(value, typing.Iterable):
+            return tuple(_convert(piece, item, name) for piece in value)
+        raise ConfigError(f"{name} must be a {_type_name(annotation)}, not {value!r}")
+    if isinstance(annotation, type):
+        converted = _convert_scalar(value, annotation)
+        if converted is not None:
+            return converted
+    raise ConfigError(f"{name} must be {_type_name(annotation)}, not {value!r}")
+
+
+def _convert_scalar(value: Any, kind: type) -> Any:
+    if kind is bool:
+        words = {"true": True, "yes": True, "on": True, "1": True}
+        words |= {"false": False, "no": False, "off": False, "0": False}
+        return value if isinstance(value, bool) else words.get(str(value).lower())
+    if isinstance(value, bool):
+        return None
+    if kind in (int, float):
+        try:
+            number = kind(value)
+        except (TypeError, ValueError):
+            return None
+        if kind is int and not isinstance(value, str) and number != value:
+            return None
+        return number if math.isfinite(number) else None
+    if kind is str or issubclass(kind, Config):
+        return value if isinstance(value, kind) else None
+    return None
+
+
+def _check_range(value: Any, field: dataclasses.Field[Any]) -> None:
+    if value is None:
+        return
+    limits = field.metadata
+    for item in value if isinstance(value, tuple) else (value,):
+        if limits.get("choices") and item not in limits["choices"]:
+            listed = ", ".join(str(choice) for choice in limits["choices"])
+            raise ConfigError(f"{field.name} must be one of {listed}, not {item!r}")
+        if limits.get("at_least") is not None and item < limits["at_least"]:
+            raise ConfigError(f"{field.name} must be at least {limits['at_least']:g}, not {item!r}")
+        if limits.get("above") is not None and item <= limits["above"]:
+            raise ConfigError(f"{field.name} must be above {limits['above']:g}, not {item!r}")
+        if limits.get("at_most") is not None and item > limits["at_most"]:
+            raise ConfigError(f"{field.name} must be at most {limits['at_most']:g}, not {item!r}")

@@ -1,0 +1,5 @@
+"""Room 1: files → `Dataset`."""
+
+from .dataset import Dataset
+
+__all__ = ["Dataset"]

@@ -1,0 +1,287 @@
+"""`Dataset`: what every reader gives and every method takes."""
+
+from __future__ import annotations
+
+import dataclasses
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from ..errors import DataError
+from ..strings import Strings
+
+Rows = npt.NDArray[np.int64] | slice | Sequence[int]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """Texts or features, the labels of each, and the names of all labels. Rows are examples."""
+
+    labels: Strings
+    """The label vocabulary: column ``j`` of `Y` is the label ``labels[j]``."""
+    texts: Strings | None = None
+    X: sparse.csr_matrix | None = None
+    """Feature matrix (float32), for those who bring their own features."""
+    Y: sparse.csr_matrix | None = None
+    """Examples × labels (float32; 1, or a relevance weight). None where nothing is labelled."""
+    ids: Strings | None = None
+    label_texts: Strings | None = None
+    """A readable name or description of every label, aligned with `labels`."""
+    groups: Strings | None = None
+    """The group of each example: a split by group keeps a group on one side."""
+    source: str = "the data"
+    """Where it came from, for messages."""
+
+    def __post_init__(self) -> None:
+        if self.texts is None and self.X is None:
+            raise DataError(f"{self.source}: a data set needs texts or a feature matrix")
+        for name in ("texts", "Y", "ids", "groups"):
+            column = getattr(self, name)
+            rows = None if column is None else column.shape[0] if name == "Y" else len(column)
+            if rows is not None and rows != len(self):
+                raise DataError(f"{self.source}: {rows:,} rows of {name} but {len(self):,} examples")
+        if self.Y is not None and self.Y.shape[1] != len(self.labels):
+            raise DataError(
+                f"{self.source}: {self.Y.shape[1]:,} label columns but {len(self.labels):,} label names"
+            )
+        if self.label_texts is not None and len(self.label_texts) != len(self.labels):
+            raise DataError(
+                f"{self.source}: {len(self.label_texts):,} label texts but {len(self.labels):,} labels"
+            )
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: Iterable[str],
+        labels: Iterable[Iterable[str]] | None = None,
+        *,
+        ids: Iterable[str] | None = None,
+        groups: Iterable[str] | None = None,
+        source: str = "the data",
+    ) -> Dataset:
+        """Texts and, for each, its labels by name."""
+        vocabulary, Y = (Strings.of([]), None) if labels is None else index_labels(labels)
+        return cls(
+            labels=vocabulary,
+            texts=Strings.of(texts),
+            Y=Y,
+            ids=None if ids is None else Strings.of(ids),
+            groups=None if groups is None else Strings.of(groups),
+            source=source,
+        )
+
+    @classmethod
+    def from_matrices(
+        cls,
+        X: Any,
+        Y: Any = None,
+        *,
+        labels: Iterable[str] | None = None,
+        texts: Iterable[str] | None = None,
+        ids: Iterable[str] | None = None,
+        label_texts: Iterable[str] | None = None,
+        source: str = "the data",
+    ) -> Dataset:
+        """A feature matrix and a label matrix (dense or sparse). Unnamed labels are "0", "1", …"""
+        X = feature_matrix(X, source)
+        if Y is not None:
+            Y = label_matrix(Y, source)
+        if labels is None:
+            labels = Strings.numbers(0 if Y is None else Y.shape[1])
+        return cls(
+            labels=Strings.of(labels),
+            X=X,
+            Y=Y,
+            texts=None if texts is None else Strings.of(texts),
+            ids=None if ids is None else Strings.of(ids),
+            label_texts=None if label_texts is None else Strings.of(label_texts),
+            source=source,
+        )
+
+    def __len__(self) -> int:
+        if self.texts is not None:
+            return len(self.texts)
+        assert self.X is not None
+        return int(self.X.shape[0])
+
+    def __repr__(self) -> str:
+        pairs = "unlabelled" if self.Y is None else f"{self.Y.nnz:,} labels given"
+        return f"Dataset({self.source}: {len(self):,} examples, {len(self.labels):,} labels, {pairs})"
+
+    @overload
+    def __getitem__(self, rows: int) -> tuple[str | None, list[str]]: ...
+    @overload
+    def __getitem__(self, rows: Rows) -> Dataset: ...
+    def __getitem__(self, rows: int | Rows) -> tuple[str | None, list[str]] | Dataset:
+        """``dataset[7]`` is one text and its label names; a slice or index array a smaller `Dataset`."""
+        if isinstance(rows, (int, np.integer)):
+            row = range(len(self))[int(rows)]
+            return (None if self.texts is None else self.texts[row]), self.labels_of(row)
+        if isinstance(rows, slice):
+            rows = np.arange(len(self))[rows]
+        chosen = np.asarray(rows)
+        if chosen.dtype == bool:
+            chosen = np.flatnonzero(chosen)
+
+        def take(strings: Strings | None) -> Strings | None:
+            return None if strings is None else strings.take(chosen)
+
+        return dataclasses.replace(
+            self,
+            texts=take(self.texts),
+            ids=take(self.ids),
+            groups=take(self.groups),
+            X=None if self.X is None else self.X[chosen],
+            Y=None if self.Y is None else self.Y[chosen],
+        )
+
+    def __iter__(self) -> Iterator[tuple[str | None, list[str]]]:
+        return (self[row] for row in range(len(self)))
+
+    def labels_of(self, row: int) -> list[str]:
+        """The label names of one example."""
+        if self.Y is None:
+            return []
+        start, stop = self.Y.indptr[row], self.Y.indptr[row + 1]
+        return [self.labels[int(label)] for label in self.Y.indices[start:stop]]
+
+    @property
+    def label_counts(self) -> npt.NDArray[np.int64]:
+        """Examples of each label."""
+        if self.Y is None:
+            return np.zeros(len(self.labels), np.int64)
+        return np.bincount(self.Y.indices, minlength=len(self.labels)).astype(np.int64)
+
+    def split(
+        self, fraction: float = 0.2, *, seed: int = 0, by_group: bool = False
+    ) -> tuple[Dataset, Dataset]:
+        """The larger and the smaller part (``fraction`` of the examples), at random but repeatable.
+
+        With ``by_group`` whole groups are drawn, so that no group stands on both sides.
+        """
+        first, second = split_rows(len(self), fraction, seed, self._group_codes() if by_group else None)
+        return self[first], self[second]
+
+    def aligned_to(self, labels: Strings) -> Dataset:
+        """The same examples with ``labels`` as the first columns; labels not among them come after."""
+        if self.labels is labels or self.labels == labels:
+            return dataclasses.replace(self, labels=labels)
+        known = labels.positions
+        unseen = [name for name in self.labels if name not in known]
+        merged = Strings.of([*labels, *unseen]) if unseen else labels
+        columns = np.array([merged.position(name) for name in self.labels], np.int32)
+        Y = self.Y
+        if Y is not None:
+            Y = sparse.csr_matrix((Y.data, columns[Y.indices], Y.indptr), shape=(len(self), len(merged)))
+            Y.sort_indices()
+        return dataclasses.replace(self, labels=merged, Y=Y, label_texts=None)
+
+    def with_label_texts(self, texts: dict[str, str]) -> Dataset:
+        """Label texts by label name; a label that is not listed keeps its own name as its text."""
+        return dataclasses.replace(
+            self, label_texts=Strings.of(texts.get(name, name) for name in self.labels)
+        )
+
+    def _group_codes(self) -> npt.NDArray[np.int64]:
+        if self.groups is None:
+            raise DataError(f"{self.source}: a split by group needs a group column (--group NAME)")
+        codes: dict[str, int] = {}
+        return np.array([codes.setdefault(group, len(codes)) for group in self.groups], np.int64)
+
+
+def split_rows(
+    rows: int, fraction: float, seed: int, groups: npt.NDArray[np.int64] | None = None
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Row numbers of the larger and the smaller part, each in ascending order."""
+    if not 0 < fraction < 1:
+        raise DataError(f"a split fraction must lie between 0 and 1, not {fraction}")
+    if rows < 2:
+        raise DataError(f"cannot split {rows} example(s) into two parts")
+    rng = np.random.default_rng(seed)
+    wanted = min(max(round(rows * fraction), 1), rows - 1)
+    held_out = np.zeros(rows, bool)
+    if groups is None:
+        held_out[rng.permutation(rows)[:wanted]] = True
+    else:
+        sizes = np.bincount(groups)
+        if len(sizes) < 2:
+            raise DataError("cannot split by group: all examples are in one group")
+        order = rng.permutation(len(sizes))
+        before = np.cumsum(sizes[order]) - sizes[order]
+        chosen = order[before < wanted]
+        chosen = chosen[: len(sizes) - 1]
+        held_out = np.isin(groups, chosen)
+    return np.flatnonzero(~held_out), np.flatnonzero(held_out)
+
+
+def index_labels(labels: Iterable[Iterable[str]]) -> tuple[Strings, sparse.csr_matrix]:
+    """Label names of each example → sorted vocabulary and examples × labels matrix."""
+    indexer = LabelIndexer()
+    for names in labels:
+        indexer.append(names)
+    return indexer.build()
+
+
+class LabelIndexer:
+    """Collects label sets row by row; the vocabulary comes out sorted, whatever the order of the rows."""
+
+    def __init__(self) -> None:
+        self._codes: dict[str, int] = {}
+        self._indices: Any = array("i")
+        self._indptr: Any = array("q", [0])
+
+    def append(self, names: Iterable[str]) -> None:
+        codes = self._codes
+        row = {codes.setdefault(str(name), len(codes)) for name in names}
+        self._indices.extend(row)
+        self._indptr.append(len(self._indices))
+
+    def build(self) -> tuple[Strings, sparse.csr_matrix]:
+        names = sorted(self._codes)
+        new_code = np.empty(len(names), np.int32)
+        new_code[[self._codes[name] for name in names]] = np.arange(len(names), dtype=np.int32)
+        indices = np.frombuffer(self._indices, np.int32) if len(self._indices) else np.zeros(0, np.int32)
+        indptr = np.frombuffer(self._indptr, np.int64)
+        data = np.ones(len(indices), np.float32)
+        Y = sparse.csr_matrix((data, new_code[indices], indptr), shape=(len(indptr) - 1, len(names)))
+        Y.sort_indices()
+        return Strings.of(names), Y
+
+
+def feature_matrix(X: Any, source: str) -> sparse.csr_matrix:
+    """Any matrix as float32 CSR with sorted indices; NaN and infinity are refused."""
+    matrix = _as_csr(X, source, "features")
+    bad = np.flatnonzero(~np.isfinite(matrix.data))
+    if len(bad):
+        row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
+        raise DataError(f"{source}: the features of row {row} contain NaN or infinity")
+    return matrix
+
+
+def label_matrix(Y: Any, source: str) -> sparse.csr_matrix:
+    """Any 0/1 or weighted label matrix as float32 CSR; stored zeros are dropped."""
+    matrix = _as_csr(Y, source, "labels")
+    if not np.isfinite(matrix.data).all() or (matrix.data < 0).any():
+        raise DataError(f"{source}: label weights must be finite and not negative")
+    if (matrix.data == 0).any():
+        matrix = matrix.copy()
+        matrix.eliminate_zeros()
+    return matrix
+
+
+def _as_csr(values: Any, source: str, what: str) -> sparse.csr_matrix:
+    try:
+        matrix = sparse.csr_matrix(values, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{source}: the {what} are not a numeric matrix ({error})") from None
+    if matrix.nnz and (matrix.indices.min() < 0 or matrix.indices.max() >= matrix.shape[1]):
+        raise DataError(f"{source}: a column id of the {what} lies outside 0…{matrix.shape[1] - 1}")
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return matrix

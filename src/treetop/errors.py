@@ -1,0 +1,34 @@
+"""The one exception tree: raised in Python, printed by the command, returned by the server."""
+
+from __future__ import annotations
+
+
+class TreetopError(Exception):
+    """Anything treetop reports on purpose. The message is one sentence that names the place."""
+
+    exit_code = 1
+
+
+class UserError(TreetopError):
+    """Something the caller can mend: a bad file, a bad setting, a damaged model folder."""
+
+    exit_code = 2
+
+
+class DataError(UserError):
+    """Input that cannot be used: which file, which line or row, what is wrong."""
+
+
+class ConfigError(UserError):
+    """A setting that does not exist or has a bad value."""
+
+
+class ModelError(UserError):
+    """A model folder that is missing, damaged, or of another version; or a model not fitted yet."""
+
+
+class MissingExtraError(UserError):
+    """An optional part is not installed; the message says which ``pip install`` adds it."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an extra that is not installed: pip install 'treetop[{extra}]'")

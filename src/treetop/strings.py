@@ -1,0 +1,141 @@
+"""`Strings`: an immutable list of strings kept as one UTF-8 buffer and offsets.
+
+A million short texts are two arrays instead of a million objects: they are sliced, memory-mapped, saved and
+handed to the native core without a copy per string.
+"""
+
+from __future__ import annotations
+
+import itertools
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Strings(Sequence[str]):
+    """String ``i`` is ``buffer[offsets[i]:offsets[i + 1]]`` decoded as UTF-8."""
+
+    __slots__ = ("_positions", "buffer", "offsets")
+
+    def __init__(self, buffer: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> None:
+        self.buffer = buffer
+        self.offsets = offsets
+        self._positions: dict[str, int] | None = None
+
+    @classmethod
+    def of(cls, strings: Iterable[str]) -> Strings:
+        """Any iterable of strings; a `Strings` is returned as it is."""
+        if isinstance(strings, Strings):
+            return strings
+        builder = StringsBuilder()
+        for string in strings:
+            builder.append(string)
+        return builder.build()
+
+    @classmethod
+    def numbers(cls, count: int) -> Strings:
+        """The decimal names "0", "1", … of ``count`` unnamed things."""
+        joined = "".join(map(str, range(count))).encode()
+        digits = np.char.str_len(np.arange(count).astype(np.str_)) if count else np.zeros(0, np.int64)
+        offsets = np.zeros(count + 1, np.int64)
+        np.cumsum(digits, out=offsets[1:])
+        return cls(np.frombuffer(joined, np.uint8), offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Strings: ...
+    def __getitem__(self, index: int | slice) -> str | Strings:
+        if isinstance(index, slice):
+            start, stop, step = index.indices(len(self))
+            if step == 1:
+                return Strings(self.buffer, self.offsets[start : max(start, stop) + 1])
+            return self.take(np.arange(start, stop, step))
+        index = range(len(self))[index]
+        return bytes(self.buffer[self.offsets[index] : self.offsets[index + 1]]).decode()
+
+    def __iter__(self) -> Iterator[str]:
+        buffer, offsets = self.buffer.data, self.offsets.tolist()
+        for start, stop in itertools.pairwise(offsets):
+            yield str(buffer[start:stop], "utf-8")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Strings):
+            return NotImplemented
+        mine, theirs = self.compact(), other.compact()
+        return np.array_equal(mine.offsets, theirs.offsets) and np.array_equal(mine.buffer, theirs.buffer)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        head = ", ".join(repr(string) for string in self[:3])
+        return f"Strings([{head}{', …' if len(self) > 3 else ''}], {len(self):,} strings)"
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Bytes of every string."""
+        return np.diff(self.offsets)
+
+    def take(self, rows: npt.ArrayLike) -> Strings:
+        """The strings at the given positions, in that order."""
+        rows = np.asarray(rows, np.int64)
+        lengths = self.lengths[rows]
+        offsets = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        # Byte j of output row r comes from starts[r] + (j - offsets[r]).
+        source = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return Strings(self.buffer[source], offsets)
+
+    def compact(self) -> Strings:
+        """The same strings in a buffer that holds nothing else (a slice shares its parent's buffer)."""
+        first, last = int(self.offsets[0]), int(self.offsets[-1])
+        if first == 0 and last == len(self.buffer):
+            return self
+        return Strings(self.buffer[first:last], self.offsets - first)
+
+    def position(self, string: str) -> int:
+        """Where ``string`` stands, or -1. The look-up table is made on first use."""
+        return self.positions.get(string, -1)
+
+    @property
+    def positions(self) -> dict[str, int]:
+        """Every string and its position."""
+        if self._positions is None:
+            self._positions = {string: index for index, string in enumerate(self)}
+        return self._positions
+
+    def sorted_order(self) -> npt.NDArray[np.int64]:
+        """The permutation that sorts the strings by code point."""
+        strings = list(self)
+        return np.array(sorted(range(len(strings)), key=strings.__getitem__), np.int64)
+
+
+class StringsBuilder:
+    """Appends strings one by one into the two arrays of a `Strings`."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+        self._offsets: Any = array("q", [0])
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    def append(self, string: str) -> None:
+        """Lone surrogates (from broken input) become U+FFFD, so that every buffer is valid UTF-8."""
+        try:
+            self._buffer += string.encode()
+        except UnicodeEncodeError:
+            self._buffer += string.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+        self._offsets.append(len(self._buffer))
+
+    def build(self) -> Strings:
+        """The finished `Strings`; the builder gives its memory away and starts again empty."""
+        buffer, offsets = self._buffer, self._offsets
+        self.__init__()  # type: ignore[misc]
+        return Strings(np.frombuffer(buffer, np.uint8), np.frombuffer(offsets, np.int64))
