@@ -2,11 +2,13 @@
 #include <nanobind/nanobind.h>
 
 namespace treetop::bindings {
+void bind_linear(nanobind::module_& module);
 void bind_metrics(nanobind::module_& module);
 void bind_text(nanobind::module_& module);
 }  // namespace treetop::bindings
 
 NB_MODULE(_native, module) {
     module.doc() = "treetop's native core";
+    treetop::bindings::bind_linear(module);
     treetop::bindings::bind_metrics(module);
 }

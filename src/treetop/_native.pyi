@@ -1,5 +1,7 @@
 """Types of the native core (cpp/). CSR matrices: int64 indptr, int32 indices, float32 data."""
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -10,3 +12,94 @@ def hits(
     indices: npt.NDArray[np.int32],
     threads: int,
 ) -> npt.NDArray[np.uint8]: ...
+
+Progress = Callable[[int, int], object] | None
+_I64 = npt.NDArray[np.int64]
+_I32 = npt.NDArray[np.int32]
+_F32 = npt.NDArray[np.float32]
+
+def aggregate(
+    label_indptr: _I64,
+    documents: _I32,
+    label_weights: _F32,
+    indptr: _I64,
+    indices: _I32,
+    data: _F32,
+    features: int,
+    threads: int,
+    progress: Progress = None,
+) -> tuple[_I64, _I32, _F32]: ...
+def balanced_clusters(
+    indptr: _I64,
+    indices: _I32,
+    data: _F32,
+    features: int,
+    sizes: Sequence[int],
+    iterations: int,
+    spherical: bool,
+    seed: int,
+    threads: int,
+    progress: Progress = None,
+) -> tuple[_I32, list[_I64]]: ...
+def unbalanced_clusters(
+    indptr: _I64,
+    indices: _I32,
+    data: _F32,
+    features: int,
+    branching: int,
+    leaf_size: int,
+    depth: int,
+    iterations: int,
+    spherical: bool,
+    seed: int,
+    threads: int,
+    progress: Progress = None,
+) -> tuple[_I32, list[_I64]]: ...
+def train_level(
+    indptr: _I64,
+    indices: _I32,
+    data: _F32,
+    features: int,
+    positive_indptr: _I64,
+    positives: _I32,
+    positive_costs: _F32,
+    shortlist_indptr: _I64,
+    shortlist: _I32,
+    offsets: _I64,
+    last: bool,
+    threshold: float,
+    cost_positive: float,
+    cost_negative: float,
+    bias: float,
+    tolerance: float,
+    max_passes: int,
+    seed: int,
+    threads: int,
+    progress: Progress = None,
+) -> tuple[_I64, _I32, _I64, _I32, _F32, _F32]: ...
+
+class Level:
+    def __init__(
+        self,
+        offsets: _I64,
+        chunks: _I64,
+        features: _I32,
+        rows: _I64,
+        children: _I32,
+        weights: _F32,
+        biases: _F32,
+        last: bool,
+    ) -> None: ...
+
+def beam_search(
+    levels: Sequence[Level],
+    transforms: Sequence[str],
+    beams: Sequence[int],
+    labels: _I32 | None,
+    indptr: _I64,
+    indices: _I32,
+    data: _F32,
+    features: int,
+    threads: int,
+    progress: Progress = None,
+) -> tuple[_I64, _I32, _F32]: ...

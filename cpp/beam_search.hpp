@@ -1,0 +1,44 @@
+// Prediction: from the root down, keep the best nodes of every level, return the best labels.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "csr.hpp"
+#include "level.hpp"
+#include "parallel.hpp"
+
+namespace treetop {
+
+// How a raw score u becomes a node's score and meets the score S of its parent.
+struct Transform {
+    enum class Kind {
+        raw,      // u; the parent is ignored
+        sigmoid,  // 1 / (1 + e^-u)
+        hinge,    // exp(-max(0, 1 - u)^power)
+    };
+    Kind kind = Kind::hinge;
+    int power = 3;
+    bool noisy_or = false;  // 1 - (1 - T(u))(1 - S) instead of the product T(u) S
+    bool log = false;       // give the logarithm of the product back
+};
+
+// Ranked nodes of every row: best first, equal scores by smaller id.
+struct Ranking {
+    std::vector<std::int64_t> indptr{0};
+    std::vector<std::int32_t> ids;
+    std::vector<float> scores;
+};
+
+struct Search {
+    std::span<const Level> levels;
+    std::span<const Transform> transforms;    // one per level
+    std::span<const std::int64_t> beams;      // nodes kept after each level; the last one is k
+    const std::int32_t* labels = nullptr;     // leaf position -> label id; null: positions
+};
+
+// Ranks all rows of `queries`. Scores do not depend on threads or on which rows come together.
+Ranking search(const Search& search, const Csr& queries, int threads, Monitor* monitor = nullptr);
+
+}  // namespace treetop

@@ -1,0 +1,71 @@
+#include "label_vectors.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace treetop {
+
+OwnedCsr aggregate(const Csr& labels, const Csr& features, int threads, Monitor* monitor) {
+    constexpr std::int64_t kBlock = 256;
+    const std::int64_t blocks = (labels.rows + kBlock - 1) / kBlock;
+
+    struct Scratch {
+        std::vector<float> sum;
+        std::vector<std::int32_t> touched;
+    };
+    std::vector<Scratch> scratch(static_cast<std::size_t>(std::max(threads, 1)));
+    std::vector<OwnedCsr> parts(static_cast<std::size_t>(blocks));
+
+    parallel_blocks(
+        labels.rows, kBlock, threads,
+        [&](std::int64_t begin, std::int64_t end, int worker) {
+            auto& [sum, touched] = scratch[static_cast<std::size_t>(worker)];
+            sum.resize(static_cast<std::size_t>(features.cols));
+            OwnedCsr& part = parts[static_cast<std::size_t>(begin / kBlock)];
+            for (std::int64_t label = begin; label < end; ++label) {
+                touched.clear();
+                const auto documents = labels.row(label);
+                const auto weights = labels.values(label);
+                for (std::size_t i = 0; i < documents.size(); ++i) {
+                    const auto ids = features.row(documents[i]);
+                    const auto values = features.values(documents[i]);
+                    for (std::size_t j = 0; j < ids.size(); ++j) {
+                        float& slot = sum[static_cast<std::size_t>(ids[j])];
+                        if (slot == 0.0F) touched.push_back(ids[j]);
+                        slot += weights[i] * values[j];
+                    }
+                }
+                std::sort(touched.begin(), touched.end());
+                // Values that cancelled to zero are listed again when touched again.
+                touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
+                double square = 0.0;
+                for (const auto id : touched) square += double{sum[id]} * double{sum[id]};
+                const double scale = square > 0.0 ? 1.0 / std::sqrt(square) : 0.0;
+                for (const auto id : touched) {
+                    part.indices.push_back(id);
+                    part.data.push_back(static_cast<float>(sum[id] * scale));
+                    sum[id] = 0.0F;
+                }
+                part.indptr.push_back(static_cast<std::int64_t>(part.indices.size()));
+            }
+        },
+        monitor);
+
+    OwnedCsr all;
+    all.indptr.reserve(static_cast<std::size_t>(labels.rows) + 1);
+    all.indptr.push_back(0);
+    std::size_t total = 0;
+    for (const auto& part : parts) total += part.indices.size();
+    all.indices.reserve(total);
+    all.data.reserve(total);
+    for (auto& part : parts) {
+        const auto base = static_cast<std::int64_t>(all.indices.size());
+        for (const auto end : part.indptr) all.indptr.push_back(base + end);
+        all.indices.insert(all.indices.end(), part.indices.begin(), part.indices.end());
+        all.data.insert(all.data.end(), part.data.begin(), part.data.end());
+        part = OwnedCsr{};
+    }
+    return all;
+}
+
+}  // namespace treetop

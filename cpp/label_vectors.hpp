@@ -1,0 +1,22 @@
+// PIFA, positive instance feature aggregation: a label is the normalised sum of its documents' features.
+#pragma once
+
+#include "csr.hpp"
+#include "parallel.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace treetop {
+
+struct OwnedCsr {
+    std::vector<std::int64_t> indptr;
+    std::vector<std::int32_t> indices;
+    std::vector<float> data;
+};
+
+// Row l of the result is v / ||v||_2 with v = sum over documents i of labels(l, i) * features(i, :).
+// `labels` is labels x documents with its weights. A label without documents stays a zero row.
+OwnedCsr aggregate(const Csr& labels, const Csr& features, int threads, Monitor* monitor = nullptr);
+
+}  // namespace treetop

@@ -1,0 +1,56 @@
+// One level of a tree model: the classifiers of all nodes of a level, chunked by parent.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "csr.hpp"
+#include "dual_solver.hpp"
+#include "parallel.hpp"
+
+namespace treetop {
+
+// Siblings are always scored together, so their weights lie together: parent p owns the rows
+// [chunks[p], chunks[p+1]); row r belongs to feature features[r] (ascending inside a chunk) and holds the entries
+// [rows[r], rows[r+1]): child (counted inside the parent) and weight.
+struct Level {
+    std::int64_t parents = 0;
+    const std::int64_t* offsets = nullptr;  // children of p: [offsets[p], offsets[p+1])
+    const std::int64_t* chunks = nullptr;
+    const std::int32_t* features = nullptr;
+    const std::int64_t* rows = nullptr;
+    const std::int32_t* children = nullptr;
+    const float* weights = nullptr;
+    const float* biases = nullptr;  // one per child node
+    // Internal levels carry an only child down unscored: it adds no decision.
+    bool last = false;
+
+    std::int64_t width(std::int64_t parent) const { return offsets[parent + 1] - offsets[parent]; }
+    std::int64_t nodes() const { return offsets[parents]; }
+    bool carries(std::int64_t parent) const { return !last && width(parent) == 1; }
+};
+
+struct TrainedLevel {
+    std::vector<std::int64_t> chunks;
+    std::vector<std::int32_t> features;
+    std::vector<std::int64_t> rows;
+    std::vector<std::int32_t> children;
+    std::vector<float> weights;
+    std::vector<float> biases;
+};
+
+struct LevelProblem {
+    Csr features;           // documents x features
+    Csr positives;          // nodes x documents; the value is the cost multiplier of that positive
+    Pattern shortlist;      // parents x documents: who takes part in the loss of the parent's children
+    std::vector<std::int64_t> offsets;
+    bool last = false;
+    double threshold = 0.1;  // weights with |w| below it are dropped
+    std::uint64_t seed = 0;
+    SolverOptions solver;
+};
+
+// Positives outside the shortlist take part for their own label.
+TrainedLevel train_level(const LevelProblem& problem, int threads, Monitor* monitor = nullptr);
+
+}  // namespace treetop

@@ -1,0 +1,79 @@
+"""Settings of the linear room."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..config import Config, setting
+from ..errors import ConfigError
+
+TRANSFORMS = (
+    "raw",
+    "sigmoid",
+    "log-sigmoid",
+    *(f"l{p}-hinge" for p in range(1, 7)),
+    *(f"log-l{p}-hinge" for p in range(1, 7)),
+    *(f"l{p}-hinge-noisy-or" for p in range(1, 7)),
+)
+NEGATIVES = ("tfn", "man", "given")
+
+
+@dataclass(frozen=True)
+class LinearConfig(Config):
+    """One-versus-all classifiers at every node, and the beam search over them."""
+
+    cost_positive: float = setting(1.0, "C of positive examples", above=0)
+    cost_negative: float = setting(1.0, "C of negative examples", above=0)
+    bias: float = setting(1.0, "value of the constant feature; 0: none", at_least=0)
+    tolerance: float = setting(0.1, "the solver stops when its projected gradients spread no wider", above=0)
+    max_passes: int = setting(100, "passes of the solver over a label's examples at most", at_least=1)
+    threshold: float = setting(0.1, "weights smaller than this are dropped", at_least=0)
+    negatives: tuple[str, ...] = setting(
+        ("tfn",),
+        "whose texts are negatives: tfn (siblings of the true nodes), man (nodes the beam would visit), "
+        "given (by the caller), joined by +; a list is for the lowest levels, its first entry for all above",
+    )
+    costs: str = setting(
+        "none",
+        "weigh a positive by its share of the text's labels: nowhere, at all levels, at the last",
+        choices=("none", "all", "last"),
+    )
+    beam: tuple[int, ...] = setting(
+        (10,),
+        "nodes kept per level; a list is for the lowest levels, its first entry for all above",
+        at_least=1,
+    )
+    transform: str = setting("l3-hinge", "how raw scores become node scores", choices=TRANSFORMS)
+    last_transform: str | None = setting(
+        None,
+        "the transform of the label level where it differs (raw: rank by raw scores)",
+        choices=TRANSFORMS,
+    )
+
+    def check(self) -> None:
+        for scheme in self.negatives:
+            for part in scheme.split("+"):
+                if part not in NEGATIVES:
+                    raise ConfigError(f"negatives must be made of {', '.join(NEGATIVES)}, not {part!r}")
+        if not self.negatives or not self.beam:
+            raise ConfigError("negatives and beam need at least one entry")
+        if self.last_transform is not None and self.last_transform not in ("raw", self.transform):
+            raise ConfigError("last_transform must be raw, or none")
+
+    def schemes(self, depth: int) -> list[set[str]]:
+        """The negatives of each of ``depth`` levels, from the top."""
+        return [set(scheme.split("+")) for scheme in _lengthened(self.negatives, depth)]
+
+    def beams(self, inner_levels: int) -> list[int]:
+        """The beam of each cluster level, from the top."""
+        return _lengthened(self.beam, inner_levels)
+
+    def transforms(self, depth: int) -> list[str]:
+        """The score transform of each level, from the top."""
+        return [self.transform] * (depth - 1) + [self.last_transform or self.transform]
+
+
+def _lengthened(values: tuple, length: int) -> list:
+    if len(values) > length:
+        return list(values[len(values) - length :])
+    return [values[0]] * (length - len(values)) + list(values)

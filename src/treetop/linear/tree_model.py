@@ -1,0 +1,198 @@
+"""`TreeModel`: linear classifiers on every level of a label tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from .. import _native
+from ..errors import ConfigError, DataError
+from ..progress import step
+from ..sparse import binarize, csr_arrays, merge_columns, normalize_rows, transpose
+from ..tree import LabelTree
+from .config import LinearConfig
+
+Ranked = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]
+
+
+@dataclass(frozen=True, eq=False)
+class LevelWeights:
+    """The classifiers of one level, chunked by parent (layout: cpp/level.hpp)."""
+
+    offsets: npt.NDArray[np.int64]
+    chunks: npt.NDArray[np.int64]
+    features: npt.NDArray[np.int32]
+    rows: npt.NDArray[np.int64]
+    children: npt.NDArray[np.int32]
+    weights: npt.NDArray[np.float32]
+    biases: npt.NDArray[np.float32]
+    last: bool
+
+    ARRAYS = ("chunks", "features", "rows", "children", "weights", "biases")
+
+    @cached_property
+    def native(self) -> _native.Level:
+        arrays = {name: getattr(self, name) for name in self.ARRAYS}
+        try:
+            return _native.Level(self.offsets, last=self.last, **arrays)
+        except ValueError as error:
+            raise DataError(f"the weights of a level do not fit together: {error}") from None
+
+    def to_csr(self, n_features: int) -> sparse.csr_matrix:
+        """Nodes × features, the bias in one more column at the end."""
+        parents = np.repeat(np.arange(len(self.chunks) - 1), np.diff(self.chunks))
+        lengths = np.diff(self.rows)
+        nodes = np.repeat(self.offsets[parents], lengths) + self.children
+        nodes = np.append(nodes, np.arange(len(self.biases)))
+        columns = np.append(np.repeat(self.features, lengths), np.full(len(self.biases), n_features))
+        values = np.append(self.weights, self.biases)
+        return sparse.csr_matrix((values, (nodes, columns)), shape=(len(self.biases), n_features + 1))
+
+
+class TreeModel:
+    """A label tree and the weights of its levels. `fit` trains top-down, `rank` is a beam search."""
+
+    def __init__(
+        self, tree: LabelTree, levels: list[LevelWeights], config: LinearConfig, n_features: int
+    ) -> None:
+        self.tree = tree
+        self.levels = levels
+        self.config = config
+        self.n_features = n_features
+
+    @classmethod
+    def fit(
+        cls,
+        X: sparse.csr_matrix,
+        Y: sparse.csr_matrix,
+        tree: LabelTree,
+        config: LinearConfig,
+        *,
+        negatives: sparse.csr_matrix | None = None,
+        seed: int = 0,
+        threads: int = 1,
+    ) -> TreeModel:
+        """``Y`` holds relevance weights (1 in the plain case); ``negatives`` (for "given") is like ``Y``."""
+        model = cls(tree, [], config, X.shape[1])
+        relevance = _relevance_chain(Y, tree)
+        given = None if negatives is None else _relevance_chain(negatives, tree)
+        features = csr_arrays(X)
+        schemes = config.schemes(tree.depth)
+        for level in range(tree.depth):
+            last = level + 1 == tree.depth
+            positives = binarize(relevance[level])
+            if config.costs == "all" or (config.costs == "last" and last):
+                positives = normalize_rows(relevance[level], "l1")
+            shortlist = model._shortlist(level, schemes[level], X, relevance, given, threads)
+            with step(f"Training level {level + 1} of {tree.depth}") as progress:
+                arrays = _native.train_level(
+                    *features,
+                    X.shape[1],
+                    *csr_arrays(transpose(positives)),
+                    *csr_arrays(transpose(shortlist))[:2],
+                    tree.offsets[level],
+                    last,
+                    config.threshold,
+                    config.cost_positive,
+                    config.cost_negative,
+                    config.bias,
+                    config.tolerance,
+                    config.max_passes,
+                    seed + level,
+                    threads,
+                    progress,
+                )
+            model.levels.append(LevelWeights(tree.offsets[level], *arrays, last))
+        return model
+
+    def _shortlist(
+        self,
+        level: int,
+        scheme: set[str],
+        X: sparse.csr_matrix,
+        relevance: list[sparse.csr_matrix],
+        given: list[sparse.csr_matrix] | None,
+        threads: int,
+    ) -> sparse.csr_matrix:
+        """Examples × parents: who enters the loss of the parents' children. Below the root, all do."""
+        if level == 0:
+            return sparse.csr_matrix(np.ones((X.shape[0], 1), np.float32))
+        parts = []
+        if "tfn" in scheme:
+            parts.append(binarize(relevance[level - 1]))
+        if "man" in scheme:
+            with step(f"Hard negatives for level {level + 1}"):
+                indptr, nodes, _ = self._search(X, level, self.config.beams(level), threads)
+            shape = relevance[level - 1].shape
+            beam = sparse.csr_matrix((np.ones(len(nodes), np.float32), nodes, indptr), shape=shape)
+            beam.sort_indices()
+            parts.append(beam)
+        if "given" in scheme:
+            if given is None:
+                raise ConfigError("negatives=given needs a matrix of negatives: fit(data, negatives=matrix)")
+            parts.append(binarize(given[level - 1]))
+        return binarize(sum(parts[1:], start=parts[0]))
+
+    def rank(
+        self, X: sparse.csr_matrix, k: int, *, beam: tuple[int, ...] | None = None, threads: int = 1
+    ) -> Ranked:
+        """``indptr, label ids, scores``: the ``k`` best labels of every row, best first."""
+        if X.shape[1] != self.n_features:
+            raise DataError(f"the model takes {self.n_features:,} features but the input has {X.shape[1]:,}")
+        config = self.config if beam is None else self.config.replace_settings({"beam": beam})
+        beams = [*config.beams(self.tree.depth - 1), k]
+        return self._search(X, self.tree.depth, beams, threads)
+
+    def _search(self, X: sparse.csr_matrix, levels: int, beams: list[int], threads: int) -> Ranked:
+        whole = levels == self.tree.depth
+        return _native.beam_search(
+            [level.native for level in self.levels[:levels]],
+            self.config.transforms(self.tree.depth)[:levels],
+            beams,
+            self.tree.labels if whole else None,
+            *csr_arrays(X),
+            self.n_features,
+            threads,
+        )
+
+    def state(self) -> dict[str, npt.NDArray]:
+        """Plain arrays for the store."""
+        arrays = {f"tree.{name}": array for name, array in self.tree.state().items()}
+        for number, level in enumerate(self.levels):
+            arrays |= {f"level{number}.{name}": getattr(level, name) for name in LevelWeights.ARRAYS}
+        return arrays
+
+    @classmethod
+    def from_state(
+        cls, arrays: Mapping[str, npt.NDArray], config: LinearConfig, n_features: int
+    ) -> TreeModel:
+        prefix = "tree."
+        tree = LabelTree.from_state(
+            {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
+        )
+        levels = [
+            LevelWeights(
+                tree.offsets[number],
+                last=number + 1 == tree.depth,
+                **{name: arrays[f"level{number}.{name}"] for name in LevelWeights.ARRAYS},
+            )
+            for number in range(tree.depth)
+        ]
+        return cls(tree, levels, config, n_features)
+
+
+def _relevance_chain(R: sparse.csr_matrix, tree: LabelTree) -> list[sparse.csr_matrix]:
+    """R^(1) … R^(D), one per level: R^(D) = R in the order of the leaves, R^(t) = R^(t+1) C^(t+1)."""
+    leaf_of = np.full(R.shape[1], -1, np.int64)
+    leaf_of[tree.labels] = np.arange(len(tree.labels))
+    if len(R.indices) and leaf_of[R.indices].min() < 0:
+        raise DataError("a label of the data is not in the label tree")
+    chain = [merge_columns(R, leaf_of, len(tree.labels))]
+    for level in range(tree.depth - 1, 0, -1):
+        chain.insert(0, merge_columns(chain[0], tree.parents(level), len(tree.offsets[level]) - 1))
+    return chain

@@ -1,0 +1,46 @@
+"""Long work tells how far it is: a bar with an estimate on a terminal, plain lines when piped, or nothing.
+
+The library is silent unless somebody listens: the command line installs a `Reporter` with `listen`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+
+class Reporter(Protocol):
+    """Who shows the progress."""
+
+    def start(self, title: str) -> None: ...
+    def advance(self, done: int, total: int) -> None: ...
+    def finish(self) -> None: ...
+
+
+_reporter: contextvars.ContextVar[Reporter | None] = contextvars.ContextVar("reporter", default=None)
+
+
+@contextlib.contextmanager
+def listen(reporter: Reporter | None) -> Iterator[None]:
+    """Sends the progress of everything inside to ``reporter``."""
+    token = _reporter.set(reporter)
+    try:
+        yield
+    finally:
+        _reporter.reset(token)
+
+
+@contextlib.contextmanager
+def step(title: str) -> Iterator[Callable[[int, int], None]]:
+    """One named piece of work; call the given function with (done, total)."""
+    reporter = _reporter.get()
+    if reporter is None:
+        yield lambda done, total: None
+        return
+    reporter.start(title)
+    try:
+        yield reporter.advance
+    finally:
+        reporter.finish()

@@ -1,0 +1,51 @@
+"""The small algebra on CSR matrices that several rooms share."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+CsrArrays = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]
+
+
+def csr_arrays(matrix: sparse.csr_matrix) -> CsrArrays:
+    """``indptr, indices, data`` as the native core takes them; copies only what has another type."""
+    return (
+        np.ascontiguousarray(matrix.indptr, np.int64),
+        np.ascontiguousarray(matrix.indices, np.int32),
+        np.ascontiguousarray(matrix.data, np.float32),
+    )
+
+
+def transpose(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
+    """Columns as rows, each with ascending indices."""
+    return matrix.T.tocsr()
+
+
+def merge_columns(matrix: sparse.csr_matrix, group: npt.NDArray[np.int64], groups: int) -> sparse.csr_matrix:
+    """Adds up the columns of each group: ``matrix @ C`` for the 0/1 matrix C of ``group``."""
+    merged = sparse.csr_matrix(
+        (matrix.data, group[matrix.indices], matrix.indptr), shape=(matrix.shape[0], groups), copy=True
+    )
+    merged.sum_duplicates()
+    return merged
+
+
+def normalize_rows(matrix: sparse.csr_matrix, norm: str = "l2") -> sparse.csr_matrix:
+    """Rows scaled to unit length (``l2``) or unit sum of absolute values (``l1``); zero rows stay zero."""
+    values = np.abs(matrix.data) if norm == "l1" else matrix.data.astype(np.float64) ** 2
+    sums = np.add.reduceat(np.append(values, 0.0), matrix.indptr[:-1]) if matrix.shape[0] else np.zeros(0)
+    lengths = np.diff(matrix.indptr)
+    sums = np.where(lengths > 0, sums, 0.0)
+    size = sums if norm == "l1" else np.sqrt(sums)
+    scale = np.divide(1.0, size, out=np.zeros_like(size, dtype=np.float64), where=size > 0)
+    data = (matrix.data * np.repeat(scale, lengths)).astype(np.float32)
+    return sparse.csr_matrix((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def binarize(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
+    """The same entries, all 1."""
+    return sparse.csr_matrix(
+        (np.ones(matrix.nnz, np.float32), matrix.indices, matrix.indptr), shape=matrix.shape
+    )
