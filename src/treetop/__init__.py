@@ -12,14 +12,22 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from .data import Dataset as Dataset
+    from .methods import load as load
+    from .methods import make as make
+    from .methods.xr_linear import XRLinear as XRLinear
     from .strings import Strings as Strings
+    from .tree import LabelTree as LabelTree
 
 _HOMES = {
     "Dataset": ".data",
+    "LabelTree": ".tree",
+    "XRLinear": ".methods.xr_linear",
+    "load": ".methods",
+    "make": ".methods",
     "Strings": ".strings",
 }
 
-__all__ = ["Dataset", "Strings", "__version__"]
+__all__ = ["Dataset", "LabelTree", "Strings", "XRLinear", "__version__", "load", "make"]
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -110,10 +110,14 @@ class Strings(Sequence[str]):
             self._positions = {string: index for index, string in enumerate(self)}
         return self._positions
 
-    def sorted_order(self) -> npt.NDArray[np.int64]:
-        """The permutation that sorts the strings by code point."""
-        strings = list(self)
-        return np.array(sorted(range(len(strings)), key=strings.__getitem__), np.int64)
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Plain arrays for the store."""
+        compact = self.compact()
+        return {"buffer": compact.buffer, "offsets": compact.offsets}
+
+    @classmethod
+    def from_state(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Strings:
+        return cls(arrays["buffer"], arrays["offsets"])
 
 
 class StringsBuilder:

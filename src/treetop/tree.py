@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -196,6 +198,23 @@ def _ancestry(name: str, parents: Mapping[str, str | None]) -> list[str]:
         path.append(parent)
         seen.add(parent)
     return path[::-1]
+
+
+def read_taxonomy(path: str | os.PathLike[str]) -> dict[str, str | None]:
+    """A taxonomy file: ``node<TAB>parent`` on each line; an empty parent is the top."""
+    parents: dict[str, str | None] = {}
+    try:
+        lines = Path(path).read_text("utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: the taxonomy cannot be read ({error})") from None
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        node, separator, parent = line.partition("\t")
+        if not separator:
+            raise DataError(f"{path} line {number}: expected node<TAB>parent")
+        parents[node.strip()] = parent.strip() or None
+    return parents
 
 
 def level_sizes(labels: int, leaf_size: int, branching: int, top: int | None = None) -> list[int]:

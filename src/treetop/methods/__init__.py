@@ -1,0 +1,43 @@
+"""Room 6: one file per method. A new method is its file and one row here."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+from typing import Any
+
+from .. import store
+from ..errors import ConfigError, ModelError
+from .base import Method, MethodConfig
+
+__all__ = ["METHODS", "Method", "MethodConfig", "load", "make", "method_class"]
+
+METHODS = {
+    # name: (module, class, one line for the help)
+    "xr-linear": ("xr_linear", "XRLinear", "linear classifiers on a k-way label tree, beam search"),
+}
+
+
+def method_class(name: str) -> type[Method]:
+    """The class of a registry name, imported now."""
+    if name not in METHODS:
+        near = difflib.get_close_matches(name, METHODS, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(METHODS)}"
+        raise ConfigError(f"there is no method {name!r}; {hint}")
+    module, class_name, _ = METHODS[name]
+    found: type[Method] = getattr(importlib.import_module(f".{module}", __name__), class_name)
+    return found
+
+
+def make(name: str, **settings: Any) -> Method:
+    """Any method by its registry name: ``make("xr-linear", beam=20, leaf_size=50)``."""
+    return method_class(name)(**settings)
+
+
+def load(folder: str | os.PathLike[str], *, verify: bool = True) -> Method:
+    """A saved model, of whatever method. ``verify`` compares every file with its checksum."""
+    stored = store.load(folder, verify=verify)
+    if stored.method not in METHODS:
+        raise ModelError(f"{folder} holds a {stored.method!r} model, which this treetop does not know")
+    return method_class(stored.method).from_stored(stored, str(folder))

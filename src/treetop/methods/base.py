@@ -1,0 +1,212 @@
+"""`Method`: the five verbs every method has: fit, predict, evaluate, save, load.
+
+The public verbs check their input here, once; a method's own ``_fit`` and ``_rank`` only compute.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from .. import store, threads
+from ..config import Config, setting
+from ..data import Dataset
+from ..data.dataset import feature_matrix
+from ..errors import DataError, ModelError, TreetopError
+from ..predictions import Predictions
+from ..strings import Strings
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from ..metrics import Metrics
+
+Inputs = str | Sequence[str] | Strings | Dataset | sparse.spmatrix | npt.NDArray
+Ranked = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]
+
+
+@dataclass(frozen=True)
+class MethodConfig(Config):
+    """What every method can be told."""
+
+    threads: int = setting(0, "threads to use; 0: all cores. The model does not depend on it", at_least=0)
+    seed: int = setting(0, "the same seed gives the same model", at_least=0)
+
+
+class Method(ABC):
+    """A classifier that ranks labels for texts or feature vectors."""
+
+    name: ClassVar[str]
+    config_class: ClassVar[type[MethodConfig]]
+
+    def __init__(self, config: MethodConfig | None = None, **settings: Any) -> None:
+        self.config = (config or self.config_class()).replace_settings(settings)
+        self.labels: Strings | None = None
+        self.label_texts: Strings | None = None
+        self.label_counts: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+        """Training examples of each label."""
+        self.statistics: dict[str, Any] = {}
+        """Counts of the training data, kept in the model folder."""
+
+    # -- the five verbs --------------------------------------------------------------------------------------
+
+    def fit(self, data: Dataset | Inputs, labels: Iterable[Iterable[str]] | Any = None, **extra: Any) -> Self:
+        """Trains on a `Dataset`, on texts and their labels, or on a feature matrix and a label matrix."""
+        dataset = _training_set(data, labels)
+        self._fit(dataset, **extra)
+        self.labels = dataset.labels
+        self.label_texts = dataset.label_texts
+        self.label_counts = dataset.label_counts
+        assert dataset.Y is not None
+        self.statistics = {
+            "examples": len(dataset),
+            "labels": len(dataset.labels),
+            "labels_used": int((self.label_counts > 0).sum()),
+            "labels_per_example": round(dataset.Y.nnz / len(dataset), 3),
+            "input": "texts" if self.takes_texts else "features",
+            "source": dataset.source,
+        }
+        return self
+
+    def predict(
+        self, inputs: Inputs, k: int = 5, *, threshold: float | None = None, **options: Any
+    ) -> Predictions:
+        """The ``k`` best labels of every input, best first; with ``threshold`` only scores at or above it."""
+        known = self._fitted()
+        if k < 1:
+            raise DataError(f"k must be at least 1, not {k}")
+        if k > len(known):
+            raise DataError(f"k is {k} but the model knows only {len(known):,} labels")
+        dataset = self._input_set(inputs)
+        indptr, ids, scores = self._rank(dataset, k, **options)
+        predictions = Predictions(indptr, ids, scores, known, dataset.ids)
+        return predictions if threshold is None else predictions.above(threshold)
+
+    def evaluate(self, data: Dataset, *, ks: Sequence[int] = (1, 3, 5), **options: Any) -> Metrics:
+        """P@k, nDCG@k, PSP@k, … in percent, on labelled data; labels unknown to the model count as missed."""
+        from ..metrics import evaluate
+
+        known = self._fitted()
+        predictions = self.predict(data, k=min(max(ks), len(known)))
+        return evaluate(
+            predictions,
+            data,
+            train_counts=self.label_counts,
+            n_train=self.statistics["examples"],
+            ks=tuple(ks),
+            **options,
+        )
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Writes the model folder in one step; an older model of that name is replaced."""
+        labels = self._fitted()
+        arrays = store.with_prefix("labels", labels.state()) | {"label_counts": self.label_counts}
+        if self.label_texts is not None:
+            arrays |= store.with_prefix("label_texts", self.label_texts.state())
+        arrays |= store.with_prefix("model", self._state())
+        store.save(folder, store.Stored(self.name, self.config.to_dict(), self.statistics, arrays))
+
+    @classmethod
+    def from_stored(cls, stored: store.Stored, where: str) -> Self:
+        """The model a folder holds; `treetop.load` finds the right class."""
+        try:
+            model = cls(**stored.config)
+            model.labels = Strings.from_state(store.under_prefix("labels", stored.arrays))
+            if "label_texts.offsets" in stored.arrays:
+                model.label_texts = Strings.from_state(store.under_prefix("label_texts", stored.arrays))
+            model.label_counts = stored.arrays["label_counts"]
+            model.statistics = stored.data
+            model._restore(store.under_prefix("model", stored.arrays))
+        except (KeyError, ValueError, TypeError, TreetopError) as error:
+            raise ModelError(f"{where}: the model cannot be put together ({error})") from error
+        return model
+
+    # -- what a method fills in ------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def takes_texts(self) -> bool:
+        """Whether the fitted model turns texts into features itself (else it takes feature matrices)."""
+
+    @abstractmethod
+    def _fit(self, dataset: Dataset, **extra: Any) -> None: ...
+
+    @abstractmethod
+    def _rank(self, dataset: Dataset, k: int, **options: Any) -> Ranked: ...
+
+    @abstractmethod
+    def _state(self) -> dict[str, npt.NDArray]: ...
+
+    @abstractmethod
+    def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None: ...
+
+    # -- shared ----------------------------------------------------------------------------------------------
+
+    @property
+    def threads(self) -> int:
+        """Threads to use now."""
+        return threads.count(self.config.threads)
+
+    def __repr__(self) -> str:
+        state = "not fitted" if self.labels is None else f"{len(self.labels):,} labels"
+        return f"{type(self).__name__}({state})"
+
+    def _fitted(self) -> Strings:
+        if self.labels is None:
+            raise ModelError(f"this {self.name} model is not trained yet: call fit first")
+        return self.labels
+
+    def _input_set(self, inputs: Inputs) -> Dataset:
+        dataset = _as_dataset(inputs)
+        if self.takes_texts and dataset.texts is None:
+            raise DataError(f"{dataset.source}: the model was trained on texts but the input has none")
+        if not self.takes_texts and dataset.X is None:
+            raise DataError(f"{dataset.source}: the model was trained on features but the input has none")
+        return dataset
+
+
+def _as_dataset(inputs: Inputs) -> Dataset:
+    if isinstance(inputs, Dataset):
+        return inputs
+    if isinstance(inputs, str):
+        inputs = [inputs]
+    if sparse.issparse(inputs) or (isinstance(inputs, np.ndarray) and inputs.dtype.kind in "fiub"):
+        return Dataset.from_matrices(inputs, source="the input")
+    texts = Strings.of(_checked_texts(inputs))
+    return Dataset(labels=Strings.of([]), texts=texts, source="the input")
+
+
+def _checked_texts(texts: Any) -> Iterable[str]:
+    if isinstance(texts, Strings):
+        return texts
+    for row, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise DataError(f"the input: row {row} is a {type(text).__name__}, not a text")
+    return list(texts)
+
+
+def _training_set(data: Dataset | Inputs, labels: Any) -> Dataset:
+    if isinstance(data, Dataset):
+        if labels is not None:
+            raise DataError("give labels inside the Dataset or beside plain texts, not both")
+        dataset = data
+    elif labels is None:
+        raise DataError("texts alone cannot be learned from: give their labels too")
+    elif sparse.issparse(data) or (isinstance(data, np.ndarray) and data.dtype.kind in "fiub"):
+        dataset = Dataset.from_matrices(data, labels)
+    else:
+        dataset = Dataset.from_texts(_checked_texts(data), labels)
+    if len(dataset) == 0:
+        raise DataError(f"{dataset.source}: there are no examples to learn from")
+    if dataset.Y is None or dataset.Y.nnz == 0:
+        raise DataError(f"{dataset.source}: none of the {len(dataset):,} examples has a label")
+    if dataset.X is not None:
+        feature_matrix(dataset.X, dataset.source)
+    return dataset

@@ -1,0 +1,176 @@
+"""The model folder: plain arrays and a JSON manifest; memory-mapped on load, nothing in it is ever executed.
+
+    model/manifest.json              method, config, data statistics, version, and a checksum of every array
+    model/arrays-1f0c…/NAME.npy      the arrays, in a folder named after its content
+
+A model is what its manifest says. Saving over an old model writes the new arrays beside the old ones, then
+replaces the manifest in one step, then removes what nobody names any more: a killed run leaves the old model
+or the new one, whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import xxhash
+
+from . import __version__
+from .errors import ModelError, TreetopError
+
+FORMAT = "treetop-model"
+VERSION = 1
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What a model folder holds."""
+
+    method: str
+    config: dict[str, Any]
+    data: dict[str, Any]
+    """Statistics of the training data, and whatever else the method needs to start again."""
+    arrays: dict[str, npt.NDArray]
+    treetop: str = __version__
+    """The library version that wrote it."""
+
+
+def save(folder: str | os.PathLike[str], stored: Stored) -> None:
+    """Writes the model folder; an older model there is replaced, anything else there is refused."""
+    target = Path(folder)
+    try:
+        if target.exists():
+            if not target.is_dir() or (any(target.iterdir()) and not (target / MANIFEST).exists()):
+                raise ModelError(f"{target} exists and is not a model folder; choose another name")
+            _write(target, stored)
+        else:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with _temporary_folder(target.parent) as temporary:
+                _write(temporary, stored)
+                temporary.replace(target)
+    except OSError as error:
+        raise TreetopError(f"could not write the model to {target}: {error.strerror or error}") from error
+
+
+def load(folder: str | os.PathLike[str], *, verify: bool = True) -> Stored:
+    """Opens a model folder. ``verify`` compares every array with its checksum."""
+    folder = Path(folder)
+    manifest = read_manifest(folder)
+    arrays = {}
+    for name, entry in manifest["arrays"].items():
+        path = folder / entry["file"]
+        if path.resolve().parent.parent != folder.resolve():
+            raise ModelError(f"{folder}: {name} points outside the model folder")
+        if not path.is_file():
+            raise ModelError(f"{folder}: the file {entry['file']} is missing")
+        if verify and _checksum(path) != entry["checksum"]:
+            raise ModelError(f"{folder}: the file {entry['file']} is damaged (its checksum does not match)")
+        try:
+            arrays[name] = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (ValueError, OSError, EOFError):
+            raise ModelError(f"{folder}: the file {entry['file']} is damaged") from None
+    return Stored(manifest["method"], manifest["config"], manifest["data"], arrays, manifest["treetop"])
+
+
+def read_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """The manifest alone, checked for kind and version."""
+    path = Path(folder) / MANIFEST
+    if not path.is_file():
+        where = "there is no such folder" if not Path(folder).exists() else f"it has no {MANIFEST}"
+        raise ModelError(f"{folder} is not a model folder: {where}")
+    try:
+        manifest = json.loads(path.read_text("utf-8"))
+        kind, version = manifest["format"], manifest["version"]
+        complete = all(key in manifest for key in ("method", "config", "data", "arrays", "treetop"))
+    except (ValueError, KeyError, TypeError):
+        raise ModelError(f"{path} is damaged: it is not a model manifest") from None
+    if kind != FORMAT or not complete:
+        raise ModelError(f"{path} is damaged: it is not a model manifest")
+    if version != VERSION:
+        age, advice = ("newer", "upgrade treetop") if version > VERSION else ("older", "train it again")
+        raise ModelError(
+            f"{folder} has model format {version}, {age} than this treetop's {VERSION}"
+            f" (it was written by treetop {manifest['treetop']}); {advice}"
+        )
+    return dict(manifest)
+
+
+def _write(folder: Path, stored: Stored) -> None:
+    with _temporary_folder(folder) as temporary:
+        entries: dict[str, dict[str, str]] = {}
+        digest = xxhash.xxh3_128()
+        for name, array in stored.arrays.items():
+            path = temporary / f"{name}.npy"
+            with path.open("wb") as file:
+                np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+                file.flush()
+                os.fsync(file.fileno())
+            entries[name] = {"checksum": _checksum(path)}
+            digest.update(name.encode() + entries[name]["checksum"].encode())
+        arrays_name = f"arrays-{digest.hexdigest()[:16]}"
+        for name, entry in entries.items():
+            entry["file"] = f"{arrays_name}/{name}.npy"
+        manifest = {
+            "format": FORMAT,
+            "version": VERSION,
+            "treetop": stored.treetop,
+            "method": stored.method,
+            "config": stored.config,
+            "data": stored.data,
+            "arrays": entries,
+        }
+        if not (folder / arrays_name).exists():
+            temporary.replace(folder / arrays_name)
+        text = json.dumps(manifest, indent=1, ensure_ascii=False)
+        fresh = folder / f".{MANIFEST}.{os.getpid()}"
+        try:
+            with fresh.open("w", encoding="utf-8") as out:
+                out.write(text)
+                out.flush()
+                os.fsync(out.fileno())
+            fresh.replace(folder / MANIFEST)
+        finally:
+            fresh.unlink(missing_ok=True)
+    for old in folder.glob("arrays-*"):
+        if old.name != arrays_name:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _temporary_folder(parent: Path) -> Iterator[Path]:
+    """A folder that is gone afterwards unless it was renamed."""
+    folder = Path(tempfile.mkdtemp(prefix=".treetop-", dir=parent))
+    folder.chmod(0o755)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _checksum(path: Path) -> str:
+    digest = xxhash.xxh3_128()
+    with path.open("rb") as file:
+        while block := file.read(1 << 22):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def with_prefix(prefix: str, arrays: Mapping[str, npt.NDArray]) -> dict[str, npt.NDArray]:
+    """Names a part's arrays ``prefix.name``."""
+    return {f"{prefix}.{name}": array for name, array in arrays.items()}
+
+
+def under_prefix(prefix: str, arrays: Mapping[str, npt.NDArray]) -> dict[str, npt.NDArray]:
+    """The arrays named ``prefix.name``, as ``name``."""
+    start = f"{prefix}."
+    return {name[len(start) :]: array for name, array in arrays.items() if name.startswith(start)}
