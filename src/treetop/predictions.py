@@ -1,0 +1,388 @@
+"""`Predictions`: the ranked labels of every example, the one result type of all methods."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import sys
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, NamedTuple, overload
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from .errors import ConfigError, DataError, MissingExtraError
+from .strings import Strings, StringsBuilder
+
+Rows = npt.NDArray[np.int64] | slice | Sequence[int]
+ROWS_SHOWN = 5
+LABELS_SHOWN = 5
+LARGEST_SCORE = float(str(np.finfo(np.float32).max))
+
+
+class Scored(NamedTuple):
+    """One predicted label and its score."""
+
+    label: str
+    score: float
+
+    def __repr__(self) -> str:
+        return f"Scored({self.label!r}, {self.score:.4g})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Predictions:
+    """Example ``i`` has the labels ``indices[indptr[i]:indptr[i + 1]]``, best first.
+
+    Scores never rise along a row. Methods break ties by the smaller label id; a file keeps its own order.
+    """
+
+    indptr: npt.NDArray[np.int64]
+    indices: npt.NDArray[np.int32]
+    scores: npt.NDArray[np.float32]
+    labels: Strings
+    """The label vocabulary: id ``j`` is the label ``labels[j]``."""
+    ids: Strings | None = None
+
+    def __post_init__(self) -> None:
+        for name, dtype in (("indptr", np.int64), ("indices", np.int32), ("scores", np.float32)):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype))
+        indptr, indices, scores = self.indptr, self.indices, self.scores
+        if len(indptr) == 0 or indptr[0] != 0 or indptr[-1] != len(indices) or (np.diff(indptr) < 0).any():
+            raise DataError("predictions: indptr must rise from 0 to the number of predicted labels")
+        if len(scores) != len(indices):
+            raise DataError(f"predictions: {len(scores):,} scores but {len(indices):,} labels")
+        if len(indices) and (indices.min() < 0 or indices.max() >= len(self.labels)):
+            raise DataError(f"predictions: a label id lies outside 0…{len(self.labels) - 1}")
+        if self.ids is not None and len(self.ids) != len(self):
+            raise DataError(f"predictions: {len(self.ids):,} ids but {len(self):,} examples")
+        self._check_at(~np.isfinite(scores), "has a score that is not a finite number")
+        rises = np.zeros(len(scores), bool)
+        rises[1:] = scores[1:] > scores[:-1]
+        starts = indptr[:-1]
+        rises[starts[starts < len(scores)]] = False
+        self._check_at(rises, "is not ordered by falling score")
+
+    @classmethod
+    def from_csr(
+        cls, matrix: Any, labels: Iterable[str], k: int | None = None, *, ids: Strings | None = None
+    ) -> Predictions:
+        """The stored entries of an examples × labels matrix as scores; the ``k`` best of each row, or all."""
+        csr = sparse.csr_matrix(matrix, dtype=np.float32)
+        labels = Strings.of(labels)
+        if csr.shape[1] != len(labels):
+            raise DataError(f"predictions: {csr.shape[1]:,} score columns but {len(labels):,} labels")
+        if not csr.has_canonical_format:
+            csr = csr.copy()
+            csr.sum_duplicates()
+        # Column ids rise along a row and the sort is stable: ties go to the smaller id.
+        order = sort_rows(csr.indptr, falling_key(csr.data))
+        whole = cls(csr.indptr, csr.indices[order], csr.data[order], labels, ids)
+        return whole if k is None else whole.top(k)
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    @overload
+    def __getitem__(self, rows: int) -> list[Scored]: ...
+    @overload
+    def __getitem__(self, rows: Rows) -> Predictions: ...
+    def __getitem__(self, rows: int | Rows) -> list[Scored] | Predictions:
+        """``predictions[7]`` is one ranked list; a slice or index array a smaller `Predictions`."""
+        if isinstance(rows, (int, np.integer)):
+            row = range(len(self))[int(rows)]
+            span = slice(self.indptr[row], self.indptr[row + 1])
+            names = (self.labels[label] for label in self.indices[span].tolist())
+            return [Scored(*pair) for pair in zip(names, self.scores[span].tolist(), strict=True)]
+        chosen = np.arange(len(self))[rows]
+        counts = self.counts[chosen]
+        indptr = _indptr(counts)
+        # Entry p of output row r comes from its row's start + (p - indptr[r]).
+        source = np.repeat(self.indptr[:-1][chosen] - indptr[:-1], counts) + np.arange(indptr[-1])
+        ids = None if self.ids is None else self.ids.take(chosen)
+        return Predictions(indptr, self.indices[source], self.scores[source], self.labels, ids)
+
+    def __iter__(self) -> Iterator[list[Scored]]:
+        return (self[row] for row in range(len(self)))
+
+    def __repr__(self) -> str:
+        longest = int(self.counts.max(initial=0))
+        return f"Predictions({len(self):,} examples, up to {longest:,} of {len(self.labels):,} labels each)"
+
+    def __str__(self) -> str:
+        lines = [repr(self)]
+        for row in range(min(len(self), ROWS_SHOWN)):
+            best = self[row]
+            shown = ", ".join(f"{label} {score:.3f}" for label, score in best[:LABELS_SHOWN]) or "no labels"
+            lines.append(f"  {self.id_of(row)}: {shown}{', …' if len(best) > LABELS_SHOWN else ''}")
+        if len(self) > ROWS_SHOWN:
+            lines.append("  …")
+        return "\n".join(lines)
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """How many labels each example has."""
+        return np.diff(self.indptr)
+
+    @property
+    def rows(self) -> npt.NDArray[np.int64]:
+        """The example of every entry of `indices`."""
+        return np.repeat(np.arange(len(self)), self.counts)
+
+    @property
+    def ranks(self) -> npt.NDArray[np.int64]:
+        """The rank of every entry of `indices` in its row: 0 is the best."""
+        return np.arange(len(self.indices)) - np.repeat(self.indptr[:-1], self.counts)
+
+    def id_of(self, row: int) -> str | int:
+        """The id of one example; its row number where there are no ids."""
+        return row if self.ids is None else self.ids[row]
+
+    def top(self, k: int) -> Predictions:
+        """At most the ``k`` best labels of each example."""
+        if k < 1:
+            raise ConfigError(f"k must be at least 1, not {k}")
+        return self if k >= self.counts.max(initial=0) else self._keep(self.ranks < k)
+
+    def above(self, threshold: float) -> Predictions:
+        """Only labels with a score strictly above ``threshold``."""
+        return self._keep(self.scores > threshold)
+
+    def aligned_to(self, labels: Strings) -> Predictions:
+        """The same rankings with ``labels`` as the first label ids; labels not among them come after."""
+        if self.labels is labels or self.labels == labels:
+            return dataclasses.replace(self, labels=labels)
+        known = labels.positions
+        unseen = [name for name in self.labels if name not in known]
+        merged = Strings.of([*labels, *unseen]) if unseen else labels
+        new_id = np.array([merged.position(name) for name in self.labels], np.int32)
+        return dataclasses.replace(self, labels=merged, indices=new_id[self.indices])
+
+    def ranked(self, k: int) -> npt.NDArray[np.int32]:
+        """Label ids as an examples × ``k`` array, best first; -1 where a row has fewer labels."""
+        best = self.top(k)
+        table = np.full((len(self), k), -1, np.int32)
+        table[best.rows, best.ranks] = best.indices
+        return table
+
+    def to_csr(self) -> sparse.csr_matrix:
+        """Examples × labels (float32) with the scores as entries, column ids sorted, zero scores kept."""
+        shape = (len(self), len(self.labels))
+        matrix = sparse.csr_matrix((self.scores, self.indices, self.indptr), shape=shape, copy=True)
+        matrix.sort_indices()
+        return matrix
+
+    def label_sets(self) -> list[set[str]]:
+        """The predicted label names of each example, ranks and scores left out."""
+        names = self._names().tolist()
+        bounds = self.indptr.tolist()
+        return [set(names[bounds[row] : bounds[row + 1]]) for row in range(len(self))]
+
+    def to_pandas(self) -> Any:
+        """A pandas frame, one line per predicted label: row, id, rank (from 1), label, score."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtraError("a pandas frame of predictions", "frames") from None
+        return pandas.DataFrame(self._columns())
+
+    def to_polars(self) -> Any:
+        """A polars frame, one line per predicted label: row, id, rank (from 1), label, score."""
+        try:
+            import polars
+        except ImportError:
+            raise MissingExtraError("a polars frame of predictions", "frames") from None
+        schema = {
+            "row": polars.Int64,
+            "id": polars.String,
+            "rank": polars.Int64,
+            "label": polars.String,
+            "score": polars.Float32,
+        }
+        columns = {
+            name: values.tolist() if values.dtype == object else values
+            for name, values in self._columns().items()
+        }
+        return polars.DataFrame(columns, schema=schema)
+
+    def write(self, target: str | os.PathLike[str] | IO[str]) -> None:
+        """JSON lines ``{"id": …, "labels": [{"label": …, "score": …}, …]}``, best label first.
+
+        ``target`` is a path, ``-`` for standard output, or an open text file. Examples without ids are
+        numbered from 0. Scores are written with as many digits as it takes to read the same float32 back.
+        """
+        if target == "-":
+            target = sys.stdout
+        if isinstance(target, (str, os.PathLike)):
+            with _written_whole(Path(target)) as stream:
+                stream.writelines(self._json_lines(ascii_only=False))
+        else:
+            encoding = getattr(target, "encoding", None) or "utf-8"
+            target.writelines(self._json_lines(ascii_only=encoding.lower() not in ("utf-8", "utf8")))
+
+    @classmethod
+    def read(cls, source: str | os.PathLike[str] | IO[str]) -> Predictions:
+        """What `write` wrote (a path, ``-`` for standard input, or an open text file).
+
+        The vocabulary is the sorted set of labels in the file; `aligned_to` moves it onto a model's. Labels
+        that are not in order of falling score are put in order.
+        """
+        if source == "-":
+            source = sys.stdin
+        if isinstance(source, (str, os.PathLike)):
+            try:
+                with Path(source).open(encoding="utf-8") as stream:
+                    return _read_json_lines(cls, stream, os.fspath(source))
+            except (OSError, UnicodeDecodeError) as error:
+                reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+                raise DataError(f"{os.fspath(source)}: cannot read the predictions: {reason}") from None
+        return _read_json_lines(cls, source, str(getattr(source, "name", "predictions")))
+
+    def _check_at(self, bad: npt.NDArray[np.bool_], complaint: str) -> None:
+        if bad.any():
+            row = int(np.searchsorted(self.indptr, np.argmax(bad), side="right")) - 1
+            raise DataError(f"predictions: row {row} {complaint}")
+
+    def _keep(self, kept: npt.NDArray[np.bool_]) -> Predictions:
+        """The entries where ``kept`` is true; every example stays, perhaps with no labels."""
+        before = np.zeros(len(kept) + 1, np.int64)
+        np.cumsum(kept, out=before[1:])
+        return Predictions(before[self.indptr], self.indices[kept], self.scores[kept], self.labels, self.ids)
+
+    def _names(self) -> npt.NDArray[np.object_]:
+        """The label name of every entry; names are decoded once per label, not once per entry."""
+        used, entry = np.unique(self.indices, return_inverse=True)
+        names = np.empty(len(used), object)
+        names[:] = list(self.labels.take(used))
+        return names[entry]
+
+    def _columns(self) -> dict[str, npt.NDArray[Any]]:
+        ids = np.empty(len(self), object)
+        ids[:] = list(self.ids if self.ids is not None else Strings.numbers(len(self)))
+        rows = self.rows
+        return {
+            "row": rows,
+            "id": ids[rows],
+            "rank": self.ranks + 1,
+            "label": self._names(),
+            "score": self.scores,
+        }
+
+    def _json_lines(self, ascii_only: bool) -> Iterator[str]:
+        used, entry = np.unique(self.indices, return_inverse=True)
+        names = [json.dumps(name, ensure_ascii=ascii_only) for name in self.labels.take(used)]
+        for row in range(len(self)):
+            span = slice(self.indptr[row], self.indptr[row + 1])
+            # numpy prints a float32 in the fewest digits that tell it apart.
+            pairs = zip(entry[span].tolist(), self.scores[span].astype(np.str_).tolist(), strict=True)
+            listed = ", ".join(f'{{"label": {names[code]}, "score": {score}}}' for code, score in pairs)
+            yield f'{{"id": {json.dumps(self.id_of(row), ensure_ascii=ascii_only)}, "labels": [{listed}]}}\n'
+
+
+def falling_key(scores: npt.NDArray[np.float32]) -> npt.NDArray[np.uint32]:
+    """Unsigned integers that rise as the scores fall, for `sort_rows`.
+
+    The bits of a positive float rise with it; those of a negative float fall, so they are turned round.
+    """
+    bits = (scores + np.float32(0)).view(np.uint32)  # -0 becomes 0
+    sign = np.uint32(1 << 31)
+    return np.where(bits & sign, bits, ~(bits | sign))
+
+
+def sort_rows(indptr: npt.NDArray[Any], keys: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
+    """The stable permutation that puts the entries of every CSR row in order of rising key."""
+    rows = np.repeat(np.arange(len(indptr) - 1, dtype=np.uint64), np.diff(indptr))
+    return np.argsort((rows << np.uint64(32)) | keys, kind="stable")
+
+
+def _indptr(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    indptr = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=indptr[1:])
+    return indptr
+
+
+@contextlib.contextmanager
+def _written_whole(path: Path) -> Iterator[IO[str]]:
+    """A text file that appears under its name only when everything has been written.
+
+    Something that is not a plain file (a pipe, a device) is written to directly, never replaced.
+    """
+    direct = path.exists() and not path.is_file()
+    part = path if direct else path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("w", encoding="utf-8", newline="\n") as stream:
+            yield stream
+        if not direct:
+            part.replace(path)
+    except BaseException as error:
+        if not direct:
+            part.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise DataError(f"{path}: cannot write the predictions: {error.strerror}") from None
+        raise
+
+
+def _read_json_lines(cls: type[Predictions], lines: Iterable[str], source: str) -> Predictions:
+    codes: dict[str, int] = {}
+    ids, numbered = StringsBuilder(), True
+    counts: Any = array("q")
+    indices: Any = array("i")
+    scores: Any = array("f")
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        place = f"{source}, line {number}"
+        identity, labels = _parse_line(line, place)
+        numbered = numbered and identity == len(ids) and isinstance(identity, int)
+        ids.append(str(identity))
+        for label, score in labels:
+            indices.append(codes.setdefault(label, len(codes)))
+            scores.append(score)
+        counts.append(len(labels))
+    names = sorted(codes)
+    new_code = np.empty(len(names), np.int32)
+    new_code[[codes[name] for name in names]] = np.arange(len(names), dtype=np.int32)
+    indptr = _indptr(np.array(counts, np.int64))
+    values = np.array(scores, np.float32)
+    order = sort_rows(indptr, falling_key(values))
+    return cls(
+        indptr,
+        new_code[np.array(indices, np.int32)][order],
+        values[order],
+        Strings.of(names),
+        None if numbered else ids.build(),
+    )
+
+
+def _parse_line(line: str, place: str) -> tuple[str | int, list[tuple[str, float]]]:
+    try:
+        record = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise DataError(f"{place}: not valid JSON ({error})") from None
+    if not isinstance(record, dict):
+        raise DataError(f'{place}: expected {{"id": …, "labels": […]}}, not {line.strip()[:40]}')
+    identity = record.get("id")
+    if isinstance(identity, bool) or not isinstance(identity, (str, int)):
+        raise DataError(f"{place}, field id: expected a text or a number, not {identity!r}")
+    labels = record.get("labels")
+    if not isinstance(labels, list):
+        raise DataError(f"{place}, field labels: expected a list, not {labels!r}")
+    pairs = []
+    for item in labels:
+        label, score = (item.get("label"), item.get("score")) if isinstance(item, dict) else (None, None)
+        if not isinstance(label, str) or isinstance(score, bool) or not isinstance(score, (int, float)):
+            raise DataError(
+                f'{place}, field labels: expected {{"label": text, "score": number}}, not {item!r}'
+            )
+        if not abs(score) <= LARGEST_SCORE:
+            raise DataError(f"{place}, field labels: the score of {label!r} must be a finite number")
+        pairs.append((label, float(score)))
+    if len({label for label, _ in pairs}) < len(pairs):
+        raise DataError(f"{place}, field labels: a label is listed twice")
+    return identity, pairs
