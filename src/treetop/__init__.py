@@ -12,22 +12,42 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from .data import Dataset as Dataset
+    from .data import read as read
+    from .data import write as write
     from .methods import load as load
     from .methods import make as make
     from .methods.xr_linear import XRLinear as XRLinear
+    from .metrics import evaluate as evaluate
+    from .predictions import Predictions as Predictions
     from .strings import Strings as Strings
     from .tree import LabelTree as LabelTree
 
 _HOMES = {
     "Dataset": ".data",
     "LabelTree": ".tree",
+    "Predictions": ".predictions",
+    "Strings": ".strings",
     "XRLinear": ".methods.xr_linear",
+    "evaluate": ".metrics",
     "load": ".methods",
     "make": ".methods",
-    "Strings": ".strings",
+    "read": ".data",
+    "write": ".data",
 }
 
-__all__ = ["Dataset", "LabelTree", "Strings", "XRLinear", "__version__", "load", "make"]
+__all__ = [
+    "Dataset",
+    "LabelTree",
+    "Predictions",
+    "Strings",
+    "XRLinear",
+    "__version__",
+    "evaluate",
+    "load",
+    "make",
+    "read",
+    "write",
+]
 
 
 def __getattr__(name: str) -> Any:

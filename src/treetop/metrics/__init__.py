@@ -1,0 +1,28 @@
+"""How good predictions are: P@k, nDCG@k, propensity-scored and F1 metrics, intervals, comparisons."""
+
+from .documents import DEFAULT_METRICS, DocumentScores, document_scores
+from .evaluation import Metrics, evaluate
+from .intervals import Difference, Interval, compare, confidence_intervals
+from .labels import BUCKETS, FrequencyBucket, LabelReport, LabelRow, by_frequency, label_report
+from .propensity import DEFAULT_PROPENSITY, PROPENSITY, inverse_propensity
+
+__all__ = [
+    "BUCKETS",
+    "DEFAULT_METRICS",
+    "DEFAULT_PROPENSITY",
+    "PROPENSITY",
+    "Difference",
+    "DocumentScores",
+    "FrequencyBucket",
+    "Interval",
+    "LabelReport",
+    "LabelRow",
+    "Metrics",
+    "by_frequency",
+    "compare",
+    "confidence_intervals",
+    "document_scores",
+    "evaluate",
+    "inverse_propensity",
+    "label_report",
+]

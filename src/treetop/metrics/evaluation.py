@@ -1,0 +1,99 @@
+"""`evaluate`: one call from predictions and truth to every figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy.typing as npt
+
+from ..data import Dataset
+from ..predictions import Predictions
+from .documents import DEFAULT_METRICS, judge_for_metrics
+from .labels import coverage, macro_scores
+from .propensity import DEFAULT_PROPENSITY
+
+
+class Metrics(Mapping[str, float]):
+    """Name → value in percent: ``metrics["P@1"]``."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Mapping[str, float]) -> None:
+        self._values = dict(values)
+
+    def __getitem__(self, name: str) -> float:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return f"Metrics({', '.join(f'{name} {value:.2f}' for name, value in self.items())})"
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def to_dict(self) -> dict[str, float]:
+        """A plain dictionary, ready for JSON."""
+        return dict(self._values)
+
+    def table(self) -> str:
+        """Metrics down, k across; figures that have no k stand below."""
+        names = list(dict.fromkeys(name.partition("@")[0] for name in self))
+        ks = list(dict.fromkeys(name.partition("@")[2] for name in self if "@" in name))
+        width = max(map(len, names), default=0)
+        lines = [" " * width + "".join(f"{'@' + k:>8}" for k in ks)] if ks else []
+        for name in names:
+            if name in self:
+                cells = [f"{self[name]:8.2f}"]
+            else:
+                cells = [f"{self[f'{name}@{k}']:8.2f}" if f"{name}@{k}" in self else " " * 8 for k in ks]
+            lines.append(f"{name:<{width}}{''.join(cells)}".rstrip())
+        return "\n".join(lines)
+
+
+def evaluate(
+    predictions: Predictions,
+    truth: Dataset,
+    *,
+    train: Dataset | None = None,
+    train_counts: npt.ArrayLike | None = None,
+    n_train: int | None = None,
+    ks: Sequence[int] = (1, 3, 5),
+    propensity: tuple[float, float] = DEFAULT_PROPENSITY,
+    threshold: float | None = None,
+    metrics: Sequence[str] = DEFAULT_METRICS,
+) -> Metrics:
+    """How good the predictions are, in percent. Formulas: `treetop.metrics.documents`.
+
+    Labels are matched by name; true labels the model never saw are misses.
+
+    The propensity-scored metrics (PSP, PSnDCG, PSR) need the training counts: either the training set as
+    ``train``, or ``train_counts`` (one number per label of ``predictions.labels``) with ``n_train``. Labels
+    outside ``predictions.labels`` then count as never seen. ``propensity`` holds the constants A and B
+    (`PROPENSITY` lists those of published data sets).
+
+    ``threshold`` adds micro-P, micro-R, micro-F1, sample-F1, macro-F1 and macro-F1-of-means of the decision
+    "score above the threshold"; ``evaluate(predictions.top(5), …, threshold=-inf)`` decides by rank instead.
+    ``metrics`` chooses among the ranking metrics; PSPraw, the sum without its normalisation, is on request.
+    """
+    judged, scores = judge_for_metrics(
+        predictions,
+        truth,
+        train=train,
+        train_counts=train_counts,
+        n_train=n_train,
+        ks=ks,
+        propensity=propensity,
+        threshold=threshold,
+        metrics=metrics,
+    )
+    values = {name: score.value for name, score in scores.items()}
+    if "coverage" in metrics:
+        values |= {f"coverage@{k}": coverage(judged, k) for k in ks}
+    if threshold is not None:
+        values |= macro_scores(judged, threshold)
+    return Metrics(values)

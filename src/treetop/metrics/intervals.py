@@ -1,0 +1,192 @@
+"""How far chance may have moved a figure: bootstrap intervals and paired comparison of two models.
+
+Both redraw the documents and recompute Σ numerators / Σ denominators, so that ratio metrics such as PSP@k are
+resampled as ratios. Coverage and the macro averages are not sums over documents and have no interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..data import Dataset
+from ..errors import ConfigError, DataError
+from ..predictions import Predictions
+from .documents import DocumentScores, Options, document_scores, percent
+from .judged import Floats
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+BLOCK_BYTES = 32 << 20
+"""Weights held at a time; the result does not depend on it."""
+
+
+class Interval(NamedTuple):
+    """A value and the bounds of its confidence interval, in percent."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
+
+
+class Difference(NamedTuple):
+    """Two models on one metric: values, first − second with its confidence interval (percent), p-value."""
+
+    first: float
+    second: float
+    difference: float
+    low: float
+    high: float
+    p_value: float
+
+    def __str__(self) -> str:
+        return f"{self.difference:+.2f} [{self.low:+.2f}, {self.high:+.2f}], p = {self.p_value:.3g}"
+
+
+def confidence_intervals(
+    predictions: Predictions,
+    truth: Dataset,
+    *,
+    level: float = 0.95,
+    samples: int = 1000,
+    seed: int = 0,
+    **options: Unpack[Options],
+) -> dict[str, Interval]:
+    """Percentile bootstrap: documents drawn with replacement, ``samples`` times.
+
+    ``options`` are those of `evaluate`.
+    """
+    _check(len(truth), level, samples)
+    scores = document_scores(predictions, truth, **options)
+    drawn = _ratios(_columns(scores), _bootstrap_weights(len(truth), np.random.default_rng(seed)), samples)
+    low, high = _bounds(drawn, level)
+    return {
+        name: Interval(score.value, float(low[column]), float(high[column]))
+        for column, (name, score) in enumerate(scores.items())
+    }
+
+
+def compare(
+    first: Predictions,
+    second: Predictions,
+    truth: Dataset,
+    *,
+    level: float = 0.95,
+    samples: int = 1000,
+    seed: int = 0,
+    **options: Unpack[Options],
+) -> dict[str, Difference]:
+    """Is the first model better than the second on the same documents?
+
+    The interval of the difference is a paired bootstrap: both models are scored on the same drawn documents.
+    The p-value is two-sided, from a permutation test: if the models were alike, the two answers to a document
+    could be swapped; p = (1 + swaps that give a difference at least as large) / (1 + ``samples``).
+    ``options`` are those of `evaluate`; ``train_counts`` belong to ``first.labels``.
+    """
+    _check(len(truth), level, samples)
+    if options.get("train") is None:
+        second = second.aligned_to(first.labels)
+    mine = document_scores(first, truth, **options)
+    counts = options.get("train_counts")
+    if counts is not None:
+        padded = np.zeros(len(second.labels), np.int64)
+        padded[: len(first.labels)] = counts
+        options["train_counts"] = padded
+    theirs = document_scores(second, truth, **options)
+
+    rng = np.random.default_rng(seed)
+    a, b = _columns(mine), _columns(theirs)
+    observed = _ratio(a.sum(axis=0)) - _ratio(b.sum(axis=0))
+    width = a.shape[1]
+
+    def difference(sums: Floats) -> Floats:
+        return _ratio(sums[:, :width]) - _ratio(sums[:, width:])
+
+    both = np.hstack([a, b])
+    drawn = np.vstack(
+        [difference(sums) for sums in _weighted_sums(both, _bootstrap_weights(len(truth), rng), samples)]
+    )
+    low, high = _bounds(drawn, level)
+
+    # Swapping document i moves its a to b and its b to a: Σa + Σ swap·(b − a), and Σb − the same.
+    extreme = np.zeros(len(mine), np.int64)
+    total, change = both.sum(axis=0), b - a
+    for moved in _weighted_sums(change, _swap_weights(len(truth), rng), samples):
+        swapped = difference(total + np.hstack([moved, -moved]))
+        extreme += (np.abs(swapped) >= np.abs(observed) - 1e-9).sum(axis=0)
+    return {
+        name: Difference(
+            mine[name].value,
+            theirs[name].value,
+            float(observed[column]),
+            float(low[column]),
+            float(high[column]),
+            float((1 + extreme[column]) / (1 + samples)),
+        )
+        for column, name in enumerate(mine)
+    }
+
+
+Weights = Callable[[int], Floats]
+"""count → that many random weightings of the documents, one per row."""
+
+
+def _bootstrap_weights(documents: int, rng: np.random.Generator) -> Weights:
+    """How often each document is drawn when ``documents`` are drawn with replacement."""
+
+    def draw(count: int) -> Floats:
+        chosen = [rng.integers(documents, size=documents) for _ in range(count)]
+        return np.array([np.bincount(rows, minlength=documents) for rows in chosen], np.float64)
+
+    return draw
+
+
+def _swap_weights(documents: int, rng: np.random.Generator) -> Weights:
+    """1 or 0 with equal chance for each document."""
+
+    def draw(count: int) -> Floats:
+        chosen = [rng.integers(2, size=documents, dtype=np.uint8) for _ in range(count)]
+        return np.array(chosen, np.float64)
+
+    return draw
+
+
+def _weighted_sums(columns: Floats, weights: Weights, samples: int) -> Iterator[Floats]:
+    """Random weightings × columns, a block of rows at a time."""
+    block = max(1, BLOCK_BYTES // (8 * len(columns)))
+    for start in range(0, samples, block):
+        yield weights(min(block, samples - start)) @ columns
+
+
+def _columns(scores: dict[str, DocumentScores]) -> Floats:
+    """Documents × (all numerators, then all denominators)."""
+    parts = [score.numerator for score in scores.values()] + [score.denominator for score in scores.values()]
+    return np.column_stack(parts)
+
+
+def _ratio(sums: Floats) -> Floats:
+    half = sums.shape[-1] // 2
+    return percent(sums[..., :half], sums[..., half:])
+
+
+def _ratios(columns: Floats, weights: Weights, samples: int) -> Floats:
+    return np.vstack([_ratio(sums) for sums in _weighted_sums(columns, weights, samples)])
+
+
+def _bounds(drawn: Floats, level: float) -> Floats:
+    return np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
+
+
+def _check(documents: int, level: float, samples: int) -> None:
+    if documents == 0:
+        raise DataError("a confidence interval needs at least one document")
+    if not 0 < level < 1:
+        raise ConfigError(f"level must lie between 0 and 1, not {level}")
+    if samples < 1:
+        raise ConfigError(f"samples must be at least 1, not {samples}")

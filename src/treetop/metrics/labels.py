@@ -1,0 +1,196 @@
+"""Scores label by label: macro-F1, coverage, the report of each label, the breakdown by label frequency."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..data import Dataset
+from ..errors import ConfigError, MissingExtraError
+from ..predictions import Predictions
+from .documents import percent, ratio
+from .judged import Judged, hits, judge
+
+Counts = npt.NDArray[np.int64]
+
+
+class LabelRow(NamedTuple):
+    """How one label fared. Precision, recall and F1 are in percent, with 0/0 := 0."""
+
+    label: str
+    train_count: int | None
+    test_count: int
+    predicted: int
+    correct: int
+    precision: float
+    recall: float
+    f1: float
+
+
+class FrequencyBucket(NamedTuple):
+    """The labels whose training count lies in [low, high] (high None: no upper end)."""
+
+    name: str
+    low: int
+    high: int | None
+    labels: int
+    """Labels of the vocabulary that fall in it."""
+    occurrences: int
+    """How often they occur in the truth."""
+    recall: dict[int, float]
+    """k → share of those occurrences found in the top k, in percent."""
+    precision: dict[int, float]
+    """k → what their hits contribute to P@k, in percent: the sum over all buckets is P@k."""
+
+
+BUCKETS: dict[str, int | None] = {"unseen": 0, "tail": 5, "middle": 50, "head": None}
+"""The largest training count of each bucket, rising; None for no upper end."""
+
+
+@dataclass(frozen=True)
+class _Tally:
+    """Per label of the vocabulary: how often it is true, predicted, and both."""
+
+    true: Counts
+    predicted: Counts
+    correct: Counts
+
+    @classmethod
+    def of(cls, judged: Judged, predictions: Predictions) -> _Tally:
+        labels = len(predictions.labels)
+        right = hits(predictions, judged.truth)
+        return cls(
+            np.bincount(judged.truth.indices, minlength=labels),
+            np.bincount(predictions.indices, minlength=labels),
+            np.bincount(predictions.indices[right], minlength=labels),
+        )
+
+
+def macro_scores(judged: Judged, threshold: float) -> dict[str, float]:
+    """Averages over all labels of the vocabulary of the decisions "score above the threshold", in percent.
+
+    macro-F1 is the mean of the F1 of each label; macro-F1-of-means, the other figure that goes by the name,
+    is the harmonic mean of the mean precision and the mean recall. 0/0 := 0, so a label neither true nor
+    predicted counts as 0 in all of them.
+    """
+    tally = _Tally.of(judged, judged.predictions.above(threshold))
+    f1 = ratio(2 * tally.correct, tally.true + tally.predicted)
+    precision = _mean(ratio(tally.correct, tally.predicted))
+    recall = _mean(ratio(tally.correct, tally.true))
+    of_means = ratio(2 * precision * recall, precision + recall)
+    return {"macro-F1": 100 * _mean(f1), "macro-F1-of-means": float(100 * of_means)}
+
+
+def coverage(judged: Judged, k: int) -> float:
+    """Of the labels that occur in the truth, the share found at least once in a top k, in percent."""
+    found = judged.best.indices[judged.best_hits & (judged.best.ranks < k)]
+    return float(percent(len(np.unique(found)), len(np.unique(judged.truth.indices))))
+
+
+@dataclass(frozen=True)
+class LabelReport:
+    """Every label that occurs in the truth or among the predictions, the most frequent in the truth first."""
+
+    rows: list[LabelRow]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def to_pandas(self) -> Any:
+        """A pandas frame with the fields of `LabelRow` as columns."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtraError("a pandas frame of the label report", "frames") from None
+        return pandas.DataFrame(self.rows, columns=list(LabelRow._fields))
+
+    def to_polars(self) -> Any:
+        """A polars frame with the fields of `LabelRow` as columns."""
+        try:
+            import polars
+        except ImportError:
+            raise MissingExtraError("a polars frame of the label report", "frames") from None
+        return polars.DataFrame(self.rows, schema=list(LabelRow._fields), orient="row")
+
+
+def label_report(
+    predictions: Predictions,
+    truth: Dataset,
+    *,
+    k: int = 5,
+    train: Dataset | None = None,
+    train_counts: npt.ArrayLike | None = None,
+) -> LabelReport:
+    """How each label fares among the first ``k`` predictions (``predictions.above(t)`` adds a threshold)."""
+    judged = judge(predictions, truth, k, train=train, train_counts=train_counts)
+    tally = _Tally.of(judged, judged.best)
+    present = np.flatnonzero(tally.true + tally.predicted)
+    present = present[np.argsort(-tally.true[present], kind="stable")]
+    true, predicted, correct = (part[present] for part in (tally.true, tally.predicted, tally.correct))
+    trained = judged.train_counts
+    columns = (
+        judged.predictions.labels.take(present),
+        [None] * len(present) if trained is None else trained[present].tolist(),
+        true.tolist(),
+        predicted.tolist(),
+        correct.tolist(),
+        percent(correct, predicted).tolist(),
+        percent(correct, true).tolist(),
+        percent(2 * correct, true + predicted).tolist(),
+    )
+    return LabelReport([LabelRow(*row) for row in zip(*columns, strict=True)])
+
+
+def by_frequency(
+    predictions: Predictions,
+    truth: Dataset,
+    *,
+    train: Dataset | None = None,
+    train_counts: npt.ArrayLike | None = None,
+    ks: Sequence[int] = (1, 3, 5),
+    buckets: Mapping[str, int | None] = BUCKETS,
+) -> list[FrequencyBucket]:
+    """Recall, and the share of P@k, of frequent and rare labels, by their training counts.
+
+    ``buckets`` names each bucket and its largest training count, rising; the last one must be open (None).
+    """
+    if train is None and train_counts is None:
+        raise ConfigError("a breakdown by label frequency needs train or train_counts")
+    if not ks or min(ks) < 1:
+        raise ConfigError(f"ks must be one or more numbers of at least 1, not {tuple(ks)!r}")
+    *borders, last = buckets.values()
+    closed = [border for border in borders if border is not None]
+    if last is not None or len(closed) < len(borders) or closed != sorted(set(closed)):
+        raise ConfigError(f"the borders of buckets must rise and end with None, not {list(buckets.values())}")
+    judged = judge(predictions, truth, max(ks), train=train, train_counts=train_counts)
+    assert judged.train_counts is not None
+    # Bucket b holds the counts in (closed[b - 1], closed[b]].
+    bucket_of = np.searchsorted(closed, judged.train_counts, side="left")
+    labels = np.bincount(bucket_of, minlength=len(buckets))
+    occurrences = np.bincount(bucket_of[judged.truth.indices], minlength=len(buckets))
+    found = {
+        k: np.bincount(
+            bucket_of[judged.best.indices[judged.best_hits & (judged.best.ranks < k)]], minlength=len(buckets)
+        )
+        for k in ks
+    }
+    return [
+        FrequencyBucket(
+            name,
+            0 if b == 0 else closed[b - 1] + 1,
+            high,
+            int(labels[b]),
+            int(occurrences[b]),
+            {k: float(percent(found[k][b], occurrences[b])) for k in ks},
+            {k: float(percent(found[k][b], k * len(judged.best))) for k in ks},
+        )
+        for b, (name, high) in enumerate(buckets.items())
+    ]
+
+
+def _mean(values: npt.NDArray[np.float64]) -> float:
+    return float(values.mean()) if len(values) else 0.0
