@@ -78,7 +78,7 @@ class Method(ABC):
     def predict(
         self, inputs: Inputs, k: int = 5, *, threshold: float | None = None, **options: Any
     ) -> Predictions:
-        """The ``k`` best labels of every input, best first; with ``threshold`` only scores at or above it."""
+        """The ``k`` best labels of every input, best first; with ``threshold`` only scores above it."""
         known = self._fitted()
         if k < 1:
             raise DataError(f"k must be at least 1, not {k}")

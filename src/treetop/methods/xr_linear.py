@@ -51,7 +51,7 @@ class XRLinear(Method):
         assert self.model is not None
         return self.model.tree
 
-    def _fit(
+    def _fit(  # type: ignore[override]  # a method names the options it knows
         self,
         dataset: Dataset,
         *,
@@ -88,7 +88,9 @@ class XRLinear(Method):
         )
         return LabelTree(tree.offsets, used[tree.labels].astype(np.int32))
 
-    def _rank(self, dataset: Dataset, k: int, *, beam: tuple[int, ...] | None = None) -> Ranked:
+    def _rank(  # type: ignore[override]
+        self, dataset: Dataset, k: int, *, beam: tuple[int, ...] | None = None
+    ) -> Ranked:
         assert self.model is not None
         return self.model.rank(self._features(dataset), k, beam=beam, threads=self.threads)
 

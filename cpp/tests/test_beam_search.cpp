@@ -1,0 +1,64 @@
+#include "beam_search.hpp"
+#include "check.hpp"
+
+#include <cmath>
+#include <vector>
+
+// A tree of two clusters with two labels each; scores worked out by hand.
+int main() {
+    using treetop::Level;
+    using treetop::Transform;
+
+    const std::vector<std::int64_t> top_offsets{0, 2}, top_chunks{0, 2}, top_rows{0, 1, 2};
+    const std::vector<std::int32_t> top_features{0, 1}, top_children{0, 1};
+    const std::vector<float> top_weights{1.0F, 1.0F}, top_biases{0.0F, 0.5F};
+    Level top{1, top_offsets.data(), top_chunks.data(), top_features.data(), top_rows.data(), top_children.data(),
+              top_weights.data(), top_biases.data(), false};
+
+    const std::vector<std::int64_t> offsets{0, 2, 4}, chunks{0, 1, 2}, rows{0, 2, 3};
+    const std::vector<std::int32_t> features{0, 1}, children{0, 1, 1};
+    const std::vector<float> weights{0.25F, 1.0F, 1.0F}, biases{0.0F, 0.0F, 0.75F, 0.0F};
+    Level bottom{2, offsets.data(), chunks.data(), features.data(), rows.data(), children.data(), weights.data(),
+                 biases.data(), true};
+
+    const std::vector<std::int64_t> indptr{0, 1, 1};  // x0 = (1, 0); x1 = (0, 0)
+    const std::vector<std::int32_t> indices{0};
+    const std::vector<float> data{1.0F};
+    treetop::Csr queries;
+    queries.rows = 2;
+    queries.cols = 2;
+    queries.indptr = indptr.data();
+    queries.indices = indices.data();
+    queries.data = data.data();
+
+    const std::vector<Level> levels{top, bottom};
+    const std::vector<std::int32_t> labels{30, 10, 20, 40};
+    const std::vector<std::int64_t> wide{2, 4};
+    const std::vector<Transform> hinge(2, Transform{});
+    const auto all = treetop::search({levels, hinge, wide, labels.data()}, queries, 1);
+    // Row 0: cluster scores 1 and exp(-0.5^3); labels 10 (u = 1), 30 (u = .25), 20 (u = .75), 40 (u = 0).
+    CHECK((all.indptr == std::vector<std::int64_t>{0, 4, 8}));
+    CHECK((std::vector<std::int32_t>(all.ids.begin(), all.ids.begin() + 4) == std::vector<std::int32_t>{10, 20, 30, 40}));
+    CHECK(std::abs(all.scores[0] - 1.0) < 1e-6);
+    CHECK(std::abs(all.scores[1] - std::exp(-0.125 - 0.015625)) < 1e-6);
+    CHECK(std::abs(all.scores[2] - std::exp(-0.421875)) < 1e-6);
+    CHECK(std::abs(all.scores[3] - std::exp(-0.125 - 1.0)) < 1e-6);
+
+    // A beam of one leaves only the labels of the best cluster.
+    const std::vector<std::int64_t> narrow{1, 4};
+    const auto few = treetop::search({levels, hinge, narrow, labels.data()}, queries, 2);
+    CHECK((few.indptr == std::vector<std::int64_t>{0, 2, 4}));
+    CHECK(few.ids[0] == 10 && few.ids[1] == 30);
+    CHECK(few.ids[2] == 20 && few.ids[3] == 40);  // the empty row follows the biases
+
+    const std::vector<Transform> raw(2, Transform{Transform::Kind::raw, 1, false, false});
+    const auto plain = treetop::search({levels, raw, wide, nullptr}, queries, 1);
+    CHECK((std::vector<std::int32_t>(plain.ids.begin(), plain.ids.begin() + 4) == std::vector<std::int32_t>{1, 2, 0, 3}));
+    CHECK(plain.scores[0] == 1.0F && plain.scores[3] == 0.0F);
+
+    const std::vector<Transform> noisy(2, Transform{Transform::Kind::sigmoid, 1, true, false});
+    const auto either = treetop::search({levels, noisy, wide, nullptr}, queries, 1);
+    const double p = 1 / (1 + std::exp(-1.0));
+    CHECK(std::abs(either.scores[0] - (1 - (1 - p) * (1 - p))) < 1e-6);
+    return finish();
+}

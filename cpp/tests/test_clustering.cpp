@@ -1,0 +1,105 @@
+#include "check.hpp"
+#include "clustering.hpp"
+#include "random.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+namespace {
+
+struct Vectors {
+    std::vector<std::int64_t> indptr{0};
+    std::vector<std::int32_t> indices;
+    std::vector<float> data;
+    std::int64_t cols = 0;
+
+    treetop::Csr view() const {
+        treetop::Csr csr;
+        csr.rows = static_cast<std::int64_t>(indptr.size()) - 1;
+        csr.cols = cols;
+        csr.indptr = indptr.data();
+        csr.indices = indices.data();
+        csr.data = data.data();
+        return csr;
+    }
+};
+
+// Two planted groups: even items use features 0..9, odd ones 10..19.
+Vectors two_groups(int n) {
+    Vectors vectors;
+    vectors.cols = 20;
+    treetop::Random random(7);
+    for (int i = 0; i < n; ++i) {
+        const int base = i % 2 == 0 ? 0 : 10;
+        for (int f = 0; f < 10; ++f) {
+            if (random.below(2) == 0 && f > 0) continue;
+            vectors.indices.push_back(base + f);
+            vectors.data.push_back(0.3F + 0.01F * static_cast<float>(random.below(10)));
+        }
+        vectors.indptr.push_back(static_cast<std::int64_t>(vectors.indices.size()));
+    }
+    return vectors;
+}
+
+bool is_permutation(std::vector<std::int32_t> order) {
+    std::sort(order.begin(), order.end());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        if (order[i] != static_cast<std::int32_t>(i)) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+int main() {
+    for (const int n : {1000, 1001}) {
+        const auto vectors = two_groups(n);
+        treetop::ClusterOptions options;
+        const auto one = treetop::balanced_clusters(vectors.view(), {2}, options);
+        CHECK(is_permutation(one.order));
+        CHECK(one.offsets.size() == 2);
+        CHECK((one.offsets[0] == std::vector<std::int64_t>{0, 2}));
+        CHECK((one.offsets[1] == std::vector<std::int64_t>{0, n / 2, n}));  // 500/500 and 500/501
+        if (n == 1000) {
+            for (int i = 1; i < 500; ++i) CHECK(one.order[i] % 2 == one.order[0] % 2);
+        }
+        options.threads = 3;
+        const auto two = treetop::balanced_clusters(vectors.view(), {2, 16, 64}, options);
+        options.threads = 1;
+        const auto again = treetop::balanced_clusters(vectors.view(), {2, 16, 64}, options);
+        CHECK(two.order == again.order);
+        CHECK(two.offsets == again.offsets);
+        CHECK(two.offsets.size() == 4 && two.offsets[3].size() == 65);
+        for (std::size_t p = 0; p + 1 < two.offsets[3].size(); ++p) {
+            const auto size = two.offsets[3][p + 1] - two.offsets[3][p];
+            CHECK(size == n / 64 || size == n / 64 + 1);
+        }
+        // Any number of clusters, not only powers of two.
+        const auto seven = treetop::balanced_clusters(vectors.view(), {7, 50}, options);
+        CHECK(seven.offsets[0].back() == 7 && seven.offsets[1].back() == 50);
+        CHECK(is_permutation(seven.order));
+    }
+
+    const auto vectors = two_groups(300);
+    treetop::ClusterOptions options;
+    options.seed = 3;
+    const auto loose = treetop::unbalanced_clusters(vectors.view(), 2, 10, 1, options);
+    CHECK(is_permutation(loose.order));
+    CHECK(loose.offsets.size() == 2);
+    options.threads = 2;
+    const auto deep = treetop::unbalanced_clusters(vectors.view(), 8, 10, 3, options);
+    options.threads = 1;
+    const auto deep_again = treetop::unbalanced_clusters(vectors.view(), 8, 10, 3, options);
+    CHECK(is_permutation(deep.order));
+    CHECK(deep.order == deep_again.order && deep.offsets == deep_again.offsets);
+    std::int64_t nodes = 1;
+    for (const auto& offsets : deep.offsets) {
+        CHECK(static_cast<std::int64_t>(offsets.size()) == nodes + 1);
+        CHECK(offsets.front() == 0 && std::is_sorted(offsets.begin(), offsets.end()));
+        nodes = offsets.back();
+    }
+    CHECK(nodes == 300);
+    return finish();
+}
