@@ -10,7 +10,12 @@ CsrArrays = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.f
 
 
 def csr_arrays(matrix: sparse.csr_matrix) -> CsrArrays:
-    """``indptr, indices, data`` as the native core takes them; copies only what has another type."""
+    """``indptr, indices, data`` as the native core takes them, indices ascending in every row.
+
+    Copies only what has another type or order.
+    """
+    if not matrix.has_sorted_indices:
+        matrix = matrix.sorted_indices()
     return (
         np.ascontiguousarray(matrix.indptr, np.int64),
         np.ascontiguousarray(matrix.indices, np.int32),
