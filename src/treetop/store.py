@@ -141,9 +141,10 @@ def _write(folder: Path, stored: Stored) -> None:
             fresh.replace(folder / MANIFEST)
         finally:
             fresh.unlink(missing_ok=True)
-    for old in folder.glob("arrays-*"):
-        if old.name != arrays_name:
-            shutil.rmtree(old, ignore_errors=True)
+    for pattern in ("arrays-*", ".treetop-*"):  # the old model, and what a killed save left
+        for old in folder.glob(pattern):
+            if old.name != arrays_name:
+                shutil.rmtree(old, ignore_errors=True)
 
 
 @contextlib.contextmanager

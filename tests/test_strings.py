@@ -1,0 +1,42 @@
+"""`Strings` behaves like a list of strings."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treetop import Strings
+
+TEXTS = st.lists(st.text(max_size=8), max_size=12)
+
+
+@given(TEXTS, st.slices(12), st.randoms())
+def test_same_as_a_list(texts, cut, random):
+    strings = Strings.of(texts)
+    assert list(strings) == texts
+    assert len(strings) == len(texts)
+    assert list(strings[cut]) == texts[cut]
+    assert [strings[i] for i in range(-len(texts), len(texts))] == texts + texts
+    rows = [random.randrange(len(texts)) for _ in range(5)] if texts else []
+    assert list(strings.take(rows)) == [texts[i] for i in rows]
+    assert strings[cut].compact() == Strings.of(texts[cut])
+    assert Strings.from_state(strings.state()) == strings
+    for text in texts:
+        assert texts[strings.position(text)] == text
+    assert strings.position("not there at all") == -1
+
+
+def test_lone_surrogates_become_replacement_characters():
+    assert list(Strings.of(["a\ud800b", "\ud83d\ude00"])) == ["a\ufffdb", "\U0001f600"]
+
+
+def test_numbers():
+    assert list(Strings.numbers(12)) == [str(i) for i in range(12)]
+    assert len(Strings.numbers(0)) == 0
+
+
+def test_slices_share_the_buffer():
+    strings = Strings.of(["one", "two", "three"])
+    assert np.shares_memory(strings[1:].buffer, strings.buffer)
+    assert repr(strings[1:]) == "Strings(['two', 'three'], 2 strings)"
