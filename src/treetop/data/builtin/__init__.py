@@ -1,0 +1,66 @@
+"""Data sets made on the user's own machine: nothing is downloaded and nothing is shipped.
+
+    from treetop.data import builtin
+    splits = builtin.build("synthetic", like="wiki10-31k", scale=0.1)   # {"train": Dataset, "test": Dataset}
+    builtin.default_recipe("synthetic").settings()                     # the options, their defaults and help
+
+A new data set is one file with one `Recipe` and one row here; the file is imported only when it is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from ...errors import DataError
+from ..dataset import Dataset
+
+if TYPE_CHECKING:
+    from .recipe import Recipe
+
+
+@dataclass(frozen=True)
+class Builder:
+    """Where the recipe of one data set lives, and what the data set is, in one line."""
+
+    module: str
+    recipe: str
+    description: str
+
+    def load(self) -> type[Recipe]:
+        """The recipe's class."""
+        return cast(
+            "type[Recipe]", getattr(importlib.import_module(f".{self.module}", __name__), self.recipe)
+        )
+
+
+BUILDERS = {
+    "python-docs": Builder(
+        "python_docs", "PythonDocs", "docstrings of this Python → modules, cross-references and exceptions"
+    ),
+    "debian-tags": Builder(
+        "debian", "DebianTags", "package descriptions in this machine's apt lists → debtags"
+    ),
+    "debian-deps": Builder(
+        "debian", "DebianDeps", "package descriptions in this machine's apt lists → packages they depend on"
+    ),
+    "synthetic": Builder(
+        "synthetic", "Synthetic", "feature and label matrices of the size and shape of a public benchmark"
+    ),
+}
+
+NAMES = {name: builder.description for name, builder in BUILDERS.items()}
+"""Every name and what the data set is, in one line."""
+
+
+def default_recipe(name: str) -> Recipe:
+    """The recipe of one data set with its default options."""
+    if name not in BUILDERS:
+        raise DataError(f"there is no built-in data set {name!r}: choose one of {', '.join(BUILDERS)}")
+    return BUILDERS[name].load()()
+
+
+def build(name: str, **options: Any) -> dict[str, Dataset]:
+    """Make one data set: ``{"train": …, "test": …}``, both with the same label columns."""
+    return default_recipe(name).replace_settings(options).build()
