@@ -1,0 +1,156 @@
+"""Files in and out: `Input` gives numbered UTF-8 lines, `Output` makes files appear only when complete."""
+
+from __future__ import annotations
+
+import difflib
+import io
+import itertools
+import os
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, TextIO, cast
+
+from ..errors import DataError
+from .compression import DAMAGED, SUFFIXES, compressing, decompressed
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class Input:
+    """A file, a folder, or (``"-"``) standard input, opened on first use.
+
+    ``name`` is how messages call it; ``path`` is None for standard input.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = None if str(path) == "-" else Path(path)
+        self.name = "standard input" if self.path is None else str(path)
+        self._file: io.BufferedReader | None = None
+        self._stream: io.BufferedReader | None = None
+        self._seen: list[bytes] = []
+        if self.path is not None and not self.path.exists():
+            raise DataError(f"{self.name}: no such file{_similar_file(self.path)}")
+
+    def __enter__(self) -> Input:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    @property
+    def is_folder(self) -> bool:
+        return self.path is not None and self.path.is_dir()
+
+    def file_path(self) -> Path:
+        """The path, for formats that need a real file."""
+        if self.path is None:
+            raise DataError("this format cannot be read from standard input: give a file")
+        if self.path.is_dir():
+            raise DataError(f"{self.name}: is a folder, not a file")
+        return self.path
+
+    def first_line(self) -> str:
+        """The first line that is not blank, for recognising the format; `lines` still gives it."""
+        for line in self._bytes():
+            self._seen.append(line)
+            text = line.removeprefix(_BOM).decode(errors="replace")
+            if text.strip():
+                return text.rstrip("\r\n")
+        return ""
+
+    def lines(self, *, keep_ends: bool = False) -> Iterator[tuple[int, str]]:
+        """Every line with its number from 1. Only LF and CR LF end a line; a byte order mark is dropped."""
+        for number, line in enumerate(itertools.chain(self._seen, self._bytes()), 1):
+            try:
+                text = (line.removeprefix(_BOM) if number == 1 else line).decode()
+            except UnicodeDecodeError as error:
+                found = f"byte 0x{error.object[error.start]:02x} at position {error.start}"
+                raise DataError(f"{self.name} line {number}: not valid UTF-8 ({found})") from None
+            yield number, text if keep_ends else text.removesuffix("\n").removesuffix("\r")
+
+    def _bytes(self) -> Iterator[bytes]:
+        try:
+            # Not the stream itself: a generator that is left early closes what it yields from.
+            yield from iter(self._opened().readline, b"")
+        except EOFError:
+            raise DataError(f"{self.name}: the compressed file is cut short") from None
+        except DAMAGED as error:
+            raise DataError(f"{self.name}: the compressed file is damaged ({error})") from None
+        except OSError as error:
+            raise DataError(f"{self.name}: cannot be read ({error.strerror or error})") from None
+
+    def _opened(self) -> io.BufferedReader:
+        if self._stream is None:
+            if self.path is None:
+                standard = cast(io.BufferedReader, sys.stdin.buffer)
+                self._stream = decompressed(
+                    standard if hasattr(standard, "peek") else io.BufferedReader(standard)
+                )
+            else:
+                self._file = cast(io.BufferedReader, self.file_path().open("rb", buffering=1 << 16))
+                self._stream = decompressed(self._file)
+        return self._stream
+
+
+class Output:
+    """Files written under temporary names in their own folders, renamed when the ``with`` block ends well.
+
+    An error inside the block leaves every earlier file as it was. Text files are UTF-8 with LF line ends;
+    ``.gz``, ``.xz``, ``.zst`` and ``.bz2`` are compressed.
+    """
+
+    def __init__(self) -> None:
+        self._open = ExitStack()  # closes a text before its compressor, that before its file
+        self._renames: list[tuple[Path, Path]] = []
+
+    def __enter__(self) -> Output:
+        return self
+
+    def path(self, path: Path) -> Path:
+        """A temporary path that becomes ``path``, for libraries that want a file name."""
+        if path.is_dir():
+            raise DataError(f"{path}: is a folder, not a file")
+        if not path.parent.is_dir():
+            raise DataError(f"{path}: the folder {path.parent} does not exist")
+        temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
+        self._renames.append((temporary, path))
+        return temporary
+
+    def binary(self, path: Path) -> BinaryIO:
+        file = self._open.enter_context(self.path(path).open("xb"))
+        return self._open.enter_context(compressing(file, path.name))
+
+    def text(self, path: Path) -> TextIO:
+        return self._open.enter_context(io.TextIOWrapper(self.binary(path), encoding="utf-8", newline="\n"))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._open.close()
+            if error is None:
+                for temporary, path in self._renames:
+                    temporary.replace(path)
+        finally:
+            for temporary, _ in self._renames:
+                temporary.unlink(missing_ok=True)
+
+
+def with_any_suffix(path: Path) -> Path | None:
+    """``path`` itself, or ``path`` with a compression suffix; None where neither exists."""
+    candidates = [path, *(path.with_name(path.name + suffix) for suffix in SUFFIXES)]
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
+
+
+def _similar_file(path: Path) -> str:
+    if not path.parent.is_dir():
+        return ""
+    found = with_any_suffix(path)
+    names = [found.name] if found else [entry.name for entry in path.parent.iterdir()]
+    near = difflib.get_close_matches(path.name, names, n=1)
+    return f"; did you mean {path.with_name(near[0])}?" if near else ""

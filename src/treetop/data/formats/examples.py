@@ -1,0 +1,117 @@
+"""Collecting examples one by one, and the checks every format shares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ...errors import DataError
+from ...strings import Strings, StringsBuilder
+from ..dataset import Dataset, LabelIndexer
+
+
+class Examples:
+    """Streams texts, ids and groups into their final buffers, so that no second copy of the data is held.
+
+    A reader appends to `labels` once per example, in the same order; never, where nothing is labelled.
+    """
+
+    def __init__(self, name: str, need_labels: bool, unit: str = "line") -> None:
+        self.labels = LabelIndexer()
+        self._name = name
+        self._need_labels = need_labels
+        self._unit = unit
+        self._texts = StringsBuilder()
+        self._ids = _AllOrNone("id")
+        self._groups = _AllOrNone("group")
+
+    def place(self, number: int) -> str:
+        """How messages call line ``number``."""
+        return f"{self._name} {self._unit} {number}"
+
+    def append(self, number: int, text: str, id: str | None = None, group: str | None = None) -> None:
+        row = len(self._texts)
+        self._texts.append(text)
+        for column, value in ((self._ids, id), (self._groups, group)):
+            if not column.append(row, value):
+                raise DataError(f"{self.place(number)}: {column.complaint(value)}")
+
+    def build(self) -> Dataset:
+        texts = self._texts.build()
+        if not len(texts):
+            raise DataError(f"{self._name}: there are no examples in it")
+        names, Y = self.labels.build()
+        if Y.nnz == 0:
+            check_labelled(self._name, 0, self._need_labels)
+            names, Y = Strings.of([]), None
+        return Dataset(
+            labels=names,
+            texts=texts,
+            Y=Y,
+            ids=self._ids.build(),
+            groups=self._groups.build(),
+            source=self._name,
+        )
+
+
+class _AllOrNone:
+    """A column that every example has, or none."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._values: StringsBuilder | None = None
+
+    def append(self, row: int, value: str | None) -> bool:
+        """False where this example breaks the rule."""
+        if value is None:
+            return self._values is None
+        if row == 0:
+            self._values = StringsBuilder()
+        if self._values is None:
+            return False
+        self._values.append(value)
+        return True
+
+    def complaint(self, value: str | None) -> str:
+        if value is None:
+            return f"there is no {self._name}, though the examples before have one"
+        return f"there is one {self._name}, though the examples before have none"
+
+    def build(self) -> Strings | None:
+        return None if self._values is None else self._values.build()
+
+
+def check_labelled(name: str, pairs: int, need_labels: bool) -> None:
+    if need_labels and not pairs:
+        raise DataError(f"{name}: no example has a label")
+
+
+def label_sets(dataset: Dataset) -> Iterator[list[str]]:
+    """The label names of every example, for writers."""
+    if dataset.Y is None:
+        yield from ([] for _ in range(len(dataset)))
+        return
+    names = np.array(list(dataset.labels), object)
+    for start, stop in pairwise(dataset.Y.indptr.tolist()):
+        yield names[dataset.Y.indices[start:stop]].tolist()
+
+
+def one_line(text: str) -> str:
+    """``text`` for a format of one line each: line breaks and tabs become spaces."""
+    return text.translate(_SPACES)
+
+
+_SPACES: dict[int, Any] = str.maketrans("\n\r\t", "   ")
+
+
+def check_one_word_labels(dataset: Dataset, format: str, forbidden: str = "") -> None:
+    """For formats that separate labels by white space."""
+    for name in dataset.labels:
+        if name.split() != [name] or any(character in name for character in forbidden):
+            what = f"white space or {' '.join(forbidden)}" if forbidden else "white space"
+            raise DataError(
+                f"the label {name!r} cannot be written as {format}: its labels hold no {what}; try jsonl"
+            )

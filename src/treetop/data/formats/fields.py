@@ -1,0 +1,42 @@
+"""Naming fields and columns: which ones hold the text, and what to say when one is missing."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Collection
+from typing import Any
+
+from ...errors import DataError
+from .options import Column
+
+_SHOWN = 12
+
+
+def text_fields(text: Column, there: Collection[str]) -> list[str]:
+    """``"title,abstract"`` names two fields, unless one field has just that name."""
+    name = str(text)
+    return [name] if name in there else [part.strip() for part in name.split(",")]
+
+
+def join_texts(parts: Collection[str]) -> str:
+    """Several text fields become one text, a line each; empty ones leave no line."""
+    return "\n".join(part for part in parts if part)
+
+
+def is_name(value: Any) -> bool:
+    """Whether a value can name a label or an example: a string or a finite number."""
+    if isinstance(value, (int, float)):
+        return not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, str)
+
+
+def missing_field(
+    place: str, wanted: Column, there: Collection[str], option: str, kind: str = "field"
+) -> DataError:
+    """``train.jsonl line 17: no field 'labels' (there are: id, tags, text); name it with --labels``."""
+    names = [name if len(name) <= 40 else name[:39] + "…" for name in sorted(there)]
+    listed = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
+    near = difflib.get_close_matches(str(wanted), [name for name in there if name != str(wanted)], n=1)
+    hint = f"did you mean {near[0]!r}? Name it with {option}" if near else f"name it with {option}"
+    return DataError(f"{place}: no {kind} {wanted!r} (there are: {listed or 'none'}); {hint}")

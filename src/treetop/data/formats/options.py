@@ -1,0 +1,29 @@
+"""What a reader or a writer is told besides the file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Column = str | int
+"""A field by name, or a column of a table by its number from 0."""
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    text: Column = "text"
+    labels: Column = "labels"
+    id: Column | None = "id"
+    group: Column | None = None
+    label_separator: str | None = None
+    need_labels: bool = True
+    split: str | None = None
+
+
+@dataclass(frozen=True)
+class WriteOptions:
+    text: str = "text"
+    labels: str = "labels"
+    id: str = "id"
+    group: str = "group"
+    label_separator: str | None = None
+    split: str | None = None

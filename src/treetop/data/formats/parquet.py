@@ -1,0 +1,138 @@
+"""Parquet tables: a text column (or several), labels as a list of strings or numbers, or as one string."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from ...errors import DataError, MissingExtraError
+from ..dataset import Dataset
+from ..files import Input, Output
+from .examples import Examples, label_sets
+from .fields import is_name, join_texts, missing_field, text_fields
+from .label_cells import LabelCells
+from .options import Column, ReadOptions, WriteOptions
+
+_BATCH = 4096
+
+
+def read(source: Input, options: ReadOptions) -> Dataset:
+    pyarrow, parquet = _pyarrow()
+    path = source.file_path()
+    try:
+        with parquet.ParquetFile(path) as file:
+            return _read(source.name, file, options)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise DataError(f"{source.name}: not a readable Parquet file ({error})") from None
+
+
+def write(dataset: Dataset, path: Path, options: WriteOptions, output: Output) -> None:
+    pyarrow, parquet = _pyarrow()
+    string, strings = pyarrow.string(), pyarrow.list_(pyarrow.string())
+    columns: list[tuple[str, Any, Iterator[Any]]] = []
+    if dataset.ids is not None:
+        columns.append((options.id, string, iter(dataset.ids)))
+    columns.append((options.text, string, iter(dataset.texts or ())))
+    if dataset.Y is not None:
+        columns.append((options.labels, strings, label_sets(dataset)))
+    if dataset.groups is not None:
+        columns.append((options.group, string, iter(dataset.groups)))
+    schema = pyarrow.schema([(name, kind) for name, kind, _ in columns])
+    with parquet.ParquetWriter(output.path(path), schema) as file:
+        for _ in range(0, len(dataset), _BATCH):
+            arrays = [pyarrow.array(list(islice(values, _BATCH)), kind) for _, kind, values in columns]
+            file.write_batch(pyarrow.record_batch(arrays, schema=schema))
+
+
+def _read(name: str, file: Any, options: ReadOptions) -> Dataset:
+    there = file.schema_arrow.names
+    columns = _Columns(name, there, options)
+    labels_type = None if columns.labels is None else file.schema_arrow.field(columns.labels).type
+    cells = LabelCells(name) if _holds_strings(labels_type) else None
+    examples = Examples(name, options.need_labels, unit="row")
+    row = 0
+    for batch in file.iter_batches(_BATCH, columns=columns.all):
+        values = {column: batch.column(column).to_pylist() for column in columns.all}
+        for at in range(batch.num_rows):
+            row += 1
+            examples.append(
+                row,
+                _text(values, columns.text, at, examples.place(row)),
+                _scalar(values, columns.id, at),
+                _scalar(values, columns.group, at),
+            )
+            if columns.labels is not None:
+                found = values[columns.labels][at]
+                if cells is not None:
+                    cells.append(found or "")
+                else:
+                    examples.labels.append(_label_names(found, columns.labels, examples.place(row)))
+    if cells is not None:
+        for names in cells.label_sets(options.label_separator):
+            examples.labels.append(names)
+    return examples.build()
+
+
+class _Columns:
+    """The names of the wanted columns."""
+
+    def __init__(self, name: str, there: list[str], options: ReadOptions) -> None:
+        def find(column: Column | None, option: str, needed: bool) -> str | None:
+            if column is None or str(column) in there:
+                return None if column is None else str(column)
+            if str(column).isdecimal() and int(column) < len(there):
+                return there[int(column)]
+            if needed:
+                raise missing_field(name, column, there, option, kind="column")
+            return None
+
+        texts = text_fields(options.text, there)
+        self.text = [found for text in texts if (found := find(text, "--text", needed=True))]
+        self.labels = find(options.labels, "--labels", options.need_labels)
+        self.id = find(options.id, "--id", options.id != "id")
+        self.group = find(options.group, "--group", needed=True)
+        self.all = list(dict.fromkeys(filter(None, (*self.text, self.labels, self.id, self.group))))
+
+
+def _holds_strings(kind: Any) -> bool:
+    pyarrow, _ = _pyarrow()
+    if kind is not None and pyarrow.types.is_dictionary(kind):
+        kind = kind.value_type
+    return kind is not None and (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind))
+
+
+def _text(values: dict[str, list[Any]], columns: list[str], at: int, place: str) -> str:
+    parts = [values[column][at] for column in columns]
+    if len(parts) > 1:
+        parts = [part for part in parts if part is not None] or [None]
+    for part in parts:
+        if not isinstance(part, str):
+            found = "null" if part is None else f"a value of type {type(part).__name__}"
+            raise DataError(f"{place}: column {','.join(columns)!r} must hold strings, not {found}")
+    return parts[0] if len(columns) == 1 else join_texts(parts)
+
+
+def _scalar(values: dict[str, list[Any]], column: str | None, at: int) -> str | None:
+    value = None if column is None else values[column][at]
+    return None if value is None else str(value)
+
+
+def _label_names(found: Any, column: str, place: str) -> list[str]:
+    names = [] if found is None else found if isinstance(found, list) else [found]
+    for name in names:
+        if not is_name(name):
+            raise DataError(
+                f"{place}: column {column!r} must hold lists of strings, not {type(name).__name__}"
+            )
+    return [str(name) for name in names if name != ""]
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingExtraError("Parquet", "parquet") from None
+    return pyarrow, parquet

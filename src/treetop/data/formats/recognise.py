@@ -1,0 +1,74 @@
+"""Which format a path is in: by its name, and where the name leaves it open by its first line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...errors import DataError
+from ..compression import without_suffix
+from ..files import Input
+from . import FORMATS, Format
+from .annif import LINE as ANNIF_LINE
+from .fasttext import PREFIX as FASTTEXT_PREFIX
+from .pecos import FEATURES_FILE, SPLIT_FILE
+from .rawtext import TEXTS_FILE
+from .xmc import HEADER as XMC_HEADER
+
+
+def recognise_input(source: Input) -> Format:
+    """The format of an existing file or folder, or of standard input."""
+    if source.path is None:
+        return FORMATS["jsonl" if source.first_line().lstrip().startswith("{") else "txt"]
+    if source.path.is_dir():
+        return _of_folder(source.path, source.name)
+    by_name = _of_name(source.path)
+    if by_name is not None and by_name.name not in ("txt", "tsv"):
+        return by_name
+    first = source.first_line()
+    if ANNIF_LINE.fullmatch(first):
+        return FORMATS["annif"]
+    if by_name is not None and by_name.name == "tsv":
+        return by_name
+    if first.lstrip().startswith("{"):
+        return FORMATS["jsonl"]
+    if XMC_HEADER.fullmatch(first):
+        return FORMATS["xmc"]
+    if FASTTEXT_PREFIX in first:
+        return FORMATS["fasttext"]
+    if by_name is not None:
+        return by_name
+    if not first:
+        raise DataError(f"{source.name}: there are no examples in it")
+    raise _unknown(source.name)
+
+
+def recognise_output(path: Path, labelled: bool) -> Format:
+    """The format a new file's name asks for; ``.txt`` only where there are no labels to lose."""
+    format = _of_name(path)
+    if format is None or (format.name == "txt" and labelled):
+        raise _unknown(str(path))
+    return format
+
+
+def _of_name(path: Path) -> Format | None:
+    if FEATURES_FILE.fullmatch(path.name):
+        return FORMATS["pecos"]
+    if TEXTS_FILE.fullmatch(path.name):
+        return FORMATS["rawtext"]
+    suffix = Path(without_suffix(path.name)).suffix.lower()
+    return next((format for format in FORMATS.values() if suffix in format.suffixes), None)
+
+
+def _of_folder(folder: Path, name: str) -> Format:
+    names = [entry.name for entry in folder.iterdir()]
+    if any(SPLIT_FILE.fullmatch(entry) for entry in names):
+        return FORMATS["pecos"]
+    if any(TEXTS_FILE.fullmatch(entry) for entry in names):
+        return FORMATS["rawtext"]
+    raise DataError(f"{name}: is a folder, not a file, and holds no X.*.npz or *_raw_texts.txt")
+
+
+def _unknown(name: str) -> DataError:
+    return DataError(
+        f"{name}: its name does not tell the format; name it with --format ({', '.join(FORMATS)})"
+    )

@@ -1,0 +1,108 @@
+"""Tables of rows and columns: what csv and tsv share.
+
+A first row that holds the name of the text column (or of any other wanted column) is a header. Columns may be
+given by number from 0 instead; a file without a header needs that for text and labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...errors import DataError
+from ..dataset import Dataset
+from .examples import Examples
+from .fields import join_texts, missing_field, text_fields
+from .label_cells import LabelCells, write_cells
+from .options import Column, ReadOptions, WriteOptions
+
+Row = tuple[int, list[str]]
+"""Line number and cells."""
+
+
+def read_table(name: str, rows: Iterator[Row], options: ReadOptions) -> Dataset:
+    examples = Examples(name, options.need_labels)
+    line, first = next(rows, (1, []))
+    if not first:
+        return examples.build()
+    columns = _Columns(examples.place(line), first, options)
+    cells = None if columns.labels is None else LabelCells(name)
+    if not columns.header:
+        rows = _chained((line, first), rows)
+    for line, row in rows:
+        if len(row) != len(first):
+            raise DataError(f"{examples.place(line)}: {len(row)} columns, but the first row has {len(first)}")
+        text = row[columns.text[0]] if len(columns.text) == 1 else join_texts([row[c] for c in columns.text])
+        examples.append(
+            line,
+            text,
+            None if columns.id is None else row[columns.id],
+            None if columns.group is None else row[columns.group],
+        )
+        if cells is not None:
+            assert columns.labels is not None
+            cells.append(row[columns.labels])
+    if cells is not None:
+        for names in cells.label_sets(options.label_separator):
+            examples.labels.append(names)
+    return examples.build()
+
+
+def table_rows(dataset: Dataset, options: WriteOptions) -> Iterator[list[str]]:
+    """A header and the rows: id, text, labels, group, as far as the data has them."""
+    assert dataset.texts is not None
+    columns: list[tuple[str, Iterator[str]]] = []
+    if dataset.ids is not None:
+        columns.append((options.id, iter(dataset.ids)))
+    columns.append((options.text, iter(dataset.texts)))
+    if dataset.Y is not None:
+        columns.append((options.labels, write_cells(dataset, options.label_separator)))
+    if dataset.groups is not None:
+        columns.append((options.group, iter(dataset.groups)))
+    yield [name for name, _ in columns]
+    yield from map(list, zip(*(values for _, values in columns), strict=True))
+
+
+class _Columns:
+    """Which column numbers hold the text, the labels, the id and the group."""
+
+    def __init__(self, place: str, first: list[str], options: ReadOptions) -> None:
+        self._place = place
+        self._first = [cell.strip() for cell in first]
+        texts = text_fields(options.text, self._first)
+        wanted = {*texts, str(options.labels), str(options.id), str(options.group)}
+        self.header = any(cell in wanted for cell in self._first)
+        self.text = [self._needed(name, "--text") for name in texts]
+        self.labels = self._find(options.labels)
+        if self.labels is None and options.need_labels:
+            raise self._missing(options.labels, "--labels")
+        self.id = None if options.id is None else self._find(options.id)
+        if self.id is None and options.id not in (None, "id"):
+            raise self._missing(str(options.id), "--id")
+        self.group = None if options.group is None else self._needed(options.group, "--group")
+
+    def _find(self, column: Column) -> int | None:
+        """By name, else by number; a number past the last column is an error of its own."""
+        if isinstance(column, str) and column in self._first:
+            return self._first.index(column)
+        if not str(column).isdecimal():
+            return None
+        if int(column) >= len(self._first):
+            raise DataError(
+                f"{self._place}: no column {column}, there are only {len(self._first)} (numbered from 0)"
+            )
+        return int(column)
+
+    def _needed(self, column: Column, option: str) -> int:
+        found = self._find(column)
+        if found is None:
+            raise self._missing(column, option)
+        return found
+
+    def _missing(self, column: Column, option: str) -> DataError:
+        error = missing_field(self._place, column, self._first, option, kind="column")
+        return error if self.header else DataError(f"{error}, by its number from 0 if there is no header")
+
+
+def _chained(first: Row, rows: Iterator[Row]) -> Iterator[Row]:
+    yield first
+    yield from rows

@@ -1,0 +1,77 @@
+"""`read`: any supported file → `Dataset`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ..errors import ConfigError, DataError
+from .compression import without_suffix
+from .dataset import Dataset
+from .files import Input
+from .formats import Format, named_format
+from .formats.options import Column, ReadOptions
+from .formats.recognise import recognise_input
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    text: Column = "text",
+    labels: Column = "labels",
+    id: Column | None = "id",
+    group: Column | None = None,
+    label_texts: str | os.PathLike[str] | None = None,
+    label_separator: str | None = None,
+    need_labels: bool = True,
+    split: str | None = None,
+) -> Dataset:
+    """Read a file (plain, or compressed with gzip, xz, zstd or bz2), a folder, or ``"-"`` (standard input).
+
+    Args:
+        format: a name from `FORMATS`; by default it is told from the file's name and first line.
+        text: the field or column of the text; ``"title,abstract"`` joins two, a line each. Columns of a table
+            may be given by number from 0.
+        labels: the field or column of the labels.
+        id: the field or column of the example's name; the default one may be missing.
+        group: the field or column of the group, for splits that keep groups on one side.
+        label_texts: a TSV or CSV file of label and readable name.
+        label_separator: between labels in one string; see `formats.label_cells` for what is guessed.
+        need_labels: refuse data without labels. If False, labels are read where there are any.
+        split: which split of a folder to read, such as "train" or "test".
+    """
+    if label_separator == "":
+        raise ConfigError("the label separator must not be empty")
+    options = ReadOptions(text, labels, id, group, label_separator, need_labels, split)
+    with Input(path) as source:
+        chosen = recognise_input(source) if format is None else named_format(format)
+        _check_options(source, chosen, options)
+        dataset: Dataset = chosen.module.read(source, options)
+    return dataset if label_texts is None else _with_label_texts(dataset, label_texts)
+
+
+def _check_options(source: Input, format: Format, options: ReadOptions) -> None:
+    if options.group is not None and not format.has_fields:
+        raise DataError(f"{source.name}: {format.name} has no groups; --group is for files with named fields")
+    if options.split is not None and not source.is_folder:
+        raise DataError(f"{source.name}: is one file, not a folder of splits; leave out --split")
+    if source.is_folder and not format.has_splits:
+        raise DataError(f"{source.name}: is a folder, not a file")
+
+
+def _with_label_texts(dataset: Dataset, path: str | os.PathLike[str]) -> Dataset:
+    """Rows of label and readable name; an empty name leaves the label's own."""
+    from .formats import csv, tsv
+
+    texts: dict[str, str] = {}
+    with Input(path) as source:
+        is_csv = Path(without_suffix(source.name)).suffix.lower() == ".csv"
+        for line, row in csv.split_rows(source) if is_csv else tsv.split_rows(source):
+            if len(row) < 2:
+                raise DataError(f"{source.name} line {line}: expected a label and its text, found one column")
+            if row[1]:
+                texts[row[0]] = row[1]
+    if not any(name in texts for name in dataset.labels):
+        raise DataError(f"{source.name}: lists none of the labels of {dataset.source}")
+    return dataset.with_label_texts(texts)

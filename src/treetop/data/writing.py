@@ -1,0 +1,59 @@
+"""`write`: `Dataset` → any format that can hold it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ..errors import ConfigError, DataError
+from .dataset import Dataset
+from .files import Output
+from .formats import Format, named_format
+from .formats.options import WriteOptions
+from .formats.recognise import recognise_output
+
+
+def write(
+    dataset: Dataset,
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    text: str = "text",
+    labels: str = "labels",
+    id: str = "id",
+    group: str = "group",
+    label_separator: str | None = None,
+    split: str | None = None,
+) -> None:
+    """Write a data set; ``.gz``, ``.xz``, ``.zst`` and ``.bz2`` compress. A failed write changes nothing.
+
+    Args:
+        format: a name from `FORMATS`; by default the file's name tells.
+        text, labels, id, group: how to call the fields, where the format has named fields.
+        label_separator: between labels in one cell of a csv or tsv file.
+        split: in a folder of splits (pecos, rawtext), which one this is; "train" by default.
+    """
+    path = Path(path)
+    if label_separator == "":
+        raise ConfigError("the label separator must not be empty")
+    chosen = recognise_output(path, dataset.Y is not None) if format is None else named_format(format)
+    _check_holds(chosen, dataset)
+    options = WriteOptions(text, labels, id, group, label_separator, split)
+    try:
+        with Output() as output:
+            chosen.module.write(dataset, path, options, output)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written ({error.strerror or error})") from None
+
+
+def _check_holds(format: Format, dataset: Dataset) -> None:
+    if dataset.texts is None and not format.has_matrices:
+        raise DataError(
+            f"{format.name} holds texts, and {dataset.source} has only features; write xmc or pecos"
+        )
+    if (dataset.labels.lengths == 0).any():
+        raise DataError(f"{dataset.source}: a label with an empty name cannot be written")
+    if dataset.Y is not None and format.name != "pecos" and (dataset.Y.data != 1).any():
+        raise DataError(
+            f"{format.name} cannot hold the label weights of {dataset.source}; write pecos instead"
+        )
