@@ -1,0 +1,254 @@
+"""What every method promises. A new method joins with one line in `CASES`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import treetop
+from conftest import planted
+from treetop import Dataset, Strings
+from treetop.errors import ConfigError, DataError, ModelError
+from treetop.methods import METHODS, Method
+
+CASES: dict[str, dict] = {
+    # registry name: settings that make it quick on small data
+    "xr-linear": {"leaf_size": 4, "branching": 2},
+}
+
+TOPICS = {
+    "baking": "flour oven dough bread crust yeast",
+    "sailing": "boat wind harbour sail anchor waves",
+    "chess": "bishop gambit checkmate opening rook pawn",
+    "gardens": "soil seeds roses compost spade rain",
+    "trains": "railway locomotive station ticket track engine",
+    "skiing": "snow slope mountain lift poles goggles",
+}
+
+
+def topic_texts(count: int, seed: int) -> tuple[list[str], list[list[str]]]:
+    """Sentences of one or two topics, with the topics as labels."""
+    rng = np.random.default_rng(seed)
+    texts, labels = [], []
+    for _ in range(count):
+        chosen = rng.choice(list(TOPICS), rng.integers(1, 3), replace=False)
+        words = [word for topic in chosen for word in rng.choice(TOPICS[topic].split(), 4)]
+        texts.append("the " + " and ".join(rng.permutation(words)))
+        labels.append(sorted(chosen))
+    return texts, labels
+
+
+@pytest.fixture(scope="module")
+def train() -> Dataset:
+    return Dataset.from_texts(*topic_texts(150, seed=0), source="train")
+
+
+@pytest.fixture(scope="module")
+def test() -> Dataset:
+    texts, labels = topic_texts(40, seed=1)
+    return Dataset.from_texts(texts, labels, ids=[f"t{i}" for i in range(40)], source="test")
+
+
+@pytest.fixture(scope="module", params=CASES)
+def name(request) -> str:
+    return request.param
+
+
+def new(name: str, **settings) -> Method:
+    return treetop.make(name, **(CASES[name] | settings))
+
+
+@pytest.fixture(scope="module")
+def model(name, train) -> Method:
+    return new(name).fit(train)
+
+
+def same(a: treetop.Predictions, b: treetop.Predictions) -> bool:
+    return all(np.array_equal(getattr(a, part), getattr(b, part)) for part in ("indptr", "indices", "scores"))
+
+
+def test_every_method_is_here():
+    assert set(CASES) == set(METHODS)
+
+
+def test_learns(model, test):
+    metrics = model.evaluate(test)
+    assert metrics["P@1"] > 90
+    assert metrics["R@5"] > 95
+
+
+def test_predictions_are_ranked_names_and_scores(model, test):
+    predictions = model.predict(test, k=3)
+    assert len(predictions) == len(test)
+    for row in predictions:
+        assert 1 <= len(row) <= 3
+        assert all(item.label in TOPICS for item in row)
+        assert [item.score for item in row] == sorted((item.score for item in row), reverse=True)
+    assert predictions.to_csr().shape == (40, 6)
+    assert list(predictions.ids) == list(test.ids)
+
+
+def test_inputs_of_every_kind_give_the_same_answer(model, test):
+    expected = model.predict(test)
+    texts = list(test.texts)
+    for inputs in (texts, tuple(texts), test.texts, np.array(texts, object)):
+        assert same(model.predict(inputs), expected)
+    one = model.predict(texts[7])
+    assert len(one) == 1 and one[0] == expected[7]
+
+
+def test_one_at_a_time_is_the_same_as_together(model, test):
+    together = model.predict(test)
+    for row in range(5):
+        alone = model.predict([test.texts[row]])[0]
+        assert [item.label for item in alone] == [item.label for item in together[row]]
+        np.testing.assert_allclose(
+            [item.score for item in alone], [item.score for item in together[row]], rtol=1e-5
+        )
+
+
+def test_fit_takes_texts_and_labels(name, train, model, test):
+    labels = [train.labels_of(row) for row in range(len(train))]
+    again = new(name).fit(list(train.texts), labels)
+    assert same(again.predict(test), model.predict(test))
+
+
+def test_save_and_load_give_the_same_answer(model, test, tmp_path):
+    model.save(tmp_path / "model")
+    loaded = treetop.load(tmp_path / "model")
+    assert type(loaded) is type(model)
+    assert loaded.config == model.config
+    assert loaded.statistics == model.statistics
+    assert same(loaded.predict(test, k=4), model.predict(test, k=4))
+    assert loaded.evaluate(test).to_dict() == model.evaluate(test).to_dict()
+    loaded.save(tmp_path / "copy")  # a loaded model can be saved again
+    assert same(treetop.load(tmp_path / "copy").predict(test), model.predict(test))
+
+
+def test_a_loaded_model_needs_only_the_folder(model, test, tmp_path):
+    model.save(tmp_path / "model")
+    code = (
+        "import sys, treetop; model = treetop.load(sys.argv[1]); "
+        "print([item.label for item in model.predict(sys.argv[2], k=2)[0]])"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "model"), test.texts[0]],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert result.stdout.strip() == str([item.label for item in model.predict(test.texts[0], k=2)[0]])
+
+
+def test_same_seed_same_model_on_any_number_of_threads(name, train, model, tmp_path):
+    states = [new(name, threads=threads).fit(train)._state() for threads in (1, 2)]
+    assert states[0].keys() == states[1].keys() == model._state().keys()
+    for part, array in states[0].items():
+        assert array.dtype == states[1][part].dtype
+        assert array.tobytes() == states[1][part].tobytes(), part
+
+
+def test_texts_of_unknown_words_get_an_answer(model):
+    predictions = model.predict(["", "   ", "zzz qqq xyzzy", "!?"], k=2)
+    assert len(predictions) == 4
+    for row in predictions:
+        assert all(np.isfinite(item.score) for item in row)
+
+
+def test_empty_and_unlabelled_rows_in_training_do_no_harm(name, train, test):
+    texts = [*train.texts, "", "oven boat", "   "]
+    labels = [*(train.labels_of(row) for row in range(len(train))), ["baking"], [], []]
+    assert new(name).fit(texts, labels).evaluate(test)["P@1"] > 90
+
+
+def test_no_input_gives_no_rows(model):
+    assert len(model.predict([])) == 0
+
+
+def test_threshold(model, test):
+    scores = model.predict(test, k=6).scores
+    middle = float(np.median(scores))
+    predictions = model.predict(test, k=6, threshold=middle)
+    assert len(predictions) == len(test)
+    assert predictions.scores.min() > middle
+    assert len(predictions.scores) == (scores > middle).sum()
+
+
+def test_labels_unseen_in_training_count_as_missed(model, test):
+    labels = [[*test.labels_of(row), "juggling"] for row in range(len(test))]
+    other = Dataset.from_texts(test.texts, labels)
+    assert model.evaluate(other)["R@5"] < model.evaluate(test)["R@5"] - 10
+    assert model.evaluate(other)["P@1"] == model.evaluate(test)["P@1"]
+
+
+def test_label_columns_without_examples_are_never_predicted(name, train, test):
+    Y = sparse.hstack([train.Y, sparse.csr_matrix((len(train), 2))]).tocsr()
+    wider = Dataset(labels=Strings.of([*train.labels, "yoga", "zumba"]), texts=train.texts, Y=Y)
+    model = new(name).fit(wider)
+    assert model.predict(test, k=6).to_csr().shape == (40, 8)
+    assert model.evaluate(test)["P@1"] > 90
+    assert all(item.label in TOPICS for row in model.predict(test, k=6) for item in row)
+
+
+def test_one_label_only(name):
+    model = new(name).fit(["bread and flour", "flour bread"], [["baking"], ["baking"]])
+    assert [item.label for item in model.predict("bread", k=1)[0]] == ["baking"]
+
+
+def test_bad_training_input(name):
+    with pytest.raises(DataError, match="no examples"):
+        new(name).fit([], [])
+    with pytest.raises(DataError, match="none of the 2 examples has a label"):
+        new(name).fit(["a text", "another"], [[], []])
+    with pytest.raises(DataError, match="give their labels"):
+        new(name).fit(["a text", "another"])
+    with pytest.raises(DataError, match="1 rows of Y but 2 examples"):
+        new(name).fit(["a text", "another"], [["x"]])
+    with pytest.raises(DataError, match="row 1 is a int, not a text"):
+        new(name).fit(["a text", 3], [["x"], ["y"]])
+
+
+def test_bad_prediction_input(name, model, test):
+    with pytest.raises(ModelError, match="not trained"):
+        new(name).predict(["text"])
+    with pytest.raises(DataError, match="k is 7 but the model knows only 6 labels"):
+        model.predict(test, k=7)
+    with pytest.raises(DataError, match="k must be at least 1"):
+        model.predict(test, k=0)
+    with pytest.raises(DataError, match="row 0 is a NoneType"):
+        model.predict([None])
+    with pytest.raises(DataError, match="trained on texts"):
+        model.predict(sparse.csr_matrix((1, 3), dtype=np.float32))
+
+
+def test_bad_settings(name):
+    with pytest.raises(ConfigError, match="did you mean 'seed'"):
+        treetop.make(name, sed=1)
+    with pytest.raises(ConfigError, match="threads must be at least 0"):
+        treetop.make(name, threads=-1)
+
+
+FEATURE_METHODS = ["xr-linear"]
+
+
+@pytest.mark.parametrize("name", FEATURE_METHODS)
+def test_feature_matrices(name, tmp_path):
+    X, Y = planted(200, 20, 60, seed=0)
+    model = new(name).fit(Dataset.from_matrices(X, Y))
+    predictions = model.predict(X, k=5)
+    assert model.evaluate(Dataset.from_matrices(X, Y))["P@1"] > 80
+    assert same(new(name).fit(X, Y).predict(X), predictions)
+    model.save(tmp_path / "model")
+    assert same(treetop.load(tmp_path / "model").predict(X.toarray()), predictions)
+    with pytest.raises(DataError, match="trained on features"):
+        model.predict(["a text"])
+    bad = X.copy()
+    bad.data[bad.indptr[3]] = np.nan
+    with pytest.raises(DataError, match="row 3 contain NaN"):
+        model.predict(bad)
+    with pytest.raises(DataError, match="row 3 contain NaN"):
+        new(name).fit(bad, Y)
+    with pytest.raises(DataError, match="60 features but the input has 10"):
+        model.predict(X[:, :10])
