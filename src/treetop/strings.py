@@ -88,9 +88,17 @@ class Strings(Sequence[str]):
         lengths = self.lengths[rows]
         offsets = np.zeros(len(rows) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
-        # Byte j of output row r comes from starts[r] + (j - offsets[r]).
-        source = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
-        return Strings(self.buffer[source], offsets)
+        buffer = np.empty(int(offsets[-1]), np.uint8)
+        # Byte j of output row r comes from starts[r] + (j - offsets[r]); a few megabytes at a time.
+        starts = self.offsets[rows]
+        first = 0
+        while first < len(rows):
+            last = max(int(np.searchsorted(offsets, offsets[first] + (1 << 22), side="right")) - 1, first + 1)
+            piece = slice(int(offsets[first]), int(offsets[last]))
+            shift = np.repeat(starts[first:last] - offsets[first:last], lengths[first:last])
+            buffer[piece] = self.buffer[shift + np.arange(piece.start, piece.stop)]
+            first = last
+        return Strings(buffer, offsets)
 
     def compact(self) -> Strings:
         """The same strings in a buffer that holds nothing else (a slice shares its parent's buffer)."""
