@@ -11,4 +11,5 @@ NB_MODULE(_native, module) {
     module.doc() = "treetop's native core";
     treetop::bindings::bind_linear(module);
     treetop::bindings::bind_metrics(module);
+    treetop::bindings::bind_text(module);
 }

@@ -103,3 +103,57 @@ def beam_search(
     threads: int,
     progress: Progress = None,
 ) -> tuple[_I64, _I32, _F32]: ...
+
+class TfidfOptions:
+    def __init__(
+        self,
+        *,
+        analyzer: str,
+        lowercase: bool,
+        ngram_min: int,
+        ngram_max: int,
+        idf: str | None,
+        smooth_idf: bool,
+        sublinear_tf: bool,
+        binary: bool,
+        norm: str | None,
+    ) -> None: ...
+
+class Tfidf:
+    """A vocabulary ready for use. The arrays are used where they lie, and checked as they are used."""
+
+    def __init__(
+        self,
+        options: TfidfOptions,
+        *,
+        word_bytes: npt.NDArray[np.uint8],
+        word_offsets: _I64,
+        word_slots: npt.NDArray[np.uint64],
+        word_nodes: npt.NDArray[np.uint32],
+        gram_slots: npt.NDArray[np.uint32],
+        idf: _F32,
+    ) -> None: ...
+    def transform(
+        self,
+        buffer: npt.NDArray[np.uint8],
+        offsets: _I64,
+        threads: int,
+        progress: Progress = None,
+    ) -> tuple[_I64, _I32, _F32]: ...
+    def terms(self) -> tuple[npt.NDArray[np.uint8], _I64]: ...
+
+def fit_tfidf(
+    options: TfidfOptions,
+    buffer: npt.NDArray[np.uint8],
+    offsets: _I64,
+    *,
+    min_count: float,
+    max_count: float,
+    max_features: int,
+    with_rows: bool,
+    threads: int,
+    progress: Progress = None,
+) -> tuple[
+    dict[str, npt.NDArray],
+    tuple[_I64, _I32, _F32] | None,
+]: ...

@@ -1,0 +1,76 @@
+"""TF-IDF side by side with scikit-learn, word uni- and bigrams, on a folder with train.jsonl.xz.
+
+    python bench/tfidf.py FOLDER [--texts N] [--rounds R] [--min-df M]
+
+The two take turns, so that a busy machine slows both; the table gives the best time of each and their ratio.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import lzma
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from treetop.features import Tfidf, TfidfConfig
+from treetop.strings import Strings
+
+
+def read_texts(file: Path, limit: int | None) -> list[str]:
+    with lzma.open(file, "rt", encoding="utf-8") as lines:
+        return [json.loads(line)["text"] for line in itertools.islice(lines, limit)]
+
+
+def seconds(work: Callable[[], Any], repeat: int = 1) -> float:
+    start = time.perf_counter()
+    for _ in range(repeat):
+        work()
+    return (time.perf_counter() - start) / repeat
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--texts", type=int, help="only the first so many")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--min-df", type=int, default=1)
+    options = parser.parse_args()
+
+    texts = read_texts(options.folder / "train.jsonl.xz", options.texts)
+    strings = Strings.of(texts)
+    short = [" ".join(texts[0].split()[:20])]
+    theirs = TfidfVectorizer(ngram_range=(1, 2), min_df=options.min_df, dtype=np.float32)
+    ours = Tfidf(TfidfConfig(ngram_max=2, min_df=options.min_df))
+
+    best: dict[tuple[str, str], float] = {}
+
+    def note(task: str, who: str, taken: float) -> None:
+        best[task, who] = min(taken, best.get((task, who), taken))
+
+    for _ in range(options.rounds):
+        for threads in (1, 2):
+            who = f"treetop, {threads} threads"
+            note("fit_transform", who, seconds(lambda: ours.fit_transform(strings, threads)))  # noqa: B023
+            note("transform", who, seconds(lambda: ours.transform(strings, threads)))  # noqa: B023
+            note("one short text", who, seconds(lambda: ours.transform(short, threads), 300))  # noqa: B023
+        note("fit_transform", "scikit-learn", seconds(lambda: theirs.fit_transform(texts)))
+        note("transform", "scikit-learn", seconds(lambda: theirs.transform(texts)))
+        note("one short text", "scikit-learn", seconds(lambda: theirs.transform(short), 100))
+
+    print(f"{len(texts):,} texts, {strings.buffer.nbytes / 1e6:.0f} MB, {ours.n_features:,} terms\n")
+    print(f"{'':16}{'who':22}{'time':>12}{'ratio':>9}")
+    for (task, who), taken in sorted(best.items()):
+        ratio = best[task, "scikit-learn"] / taken
+        shown = f"{taken * 1e6:,.0f} µs" if taken < 0.01 else f"{taken:.3f} s"
+        print(f"{task:16}{who:22}{shown:>12}{ratio:>8.1f}x")
+
+
+if __name__ == "__main__":
+    main()

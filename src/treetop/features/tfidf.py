@@ -1,0 +1,234 @@
+"""TF-IDF of words or characters, counted natively on many threads.
+
+    weight(term, text) = tf · idf(term), then each row is divided by its norm
+
+With the same settings the weights are scikit-learn's, tokens included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from .. import _native
+from ..config import Config, setting
+from ..errors import ConfigError, DataError, ModelError
+from ..strings import Strings
+
+Progress = Callable[[int, int], object]
+
+_ARRAYS = {
+    "word_bytes": np.uint8,
+    "word_offsets": np.int64,
+    "word_slots": np.uint64,
+    "word_nodes": np.uint32,
+    "gram_slots": np.uint32,
+    "idf": np.float32,
+}
+
+
+@dataclass(frozen=True)
+class TfidfConfig(Config):
+    """How texts are cut into terms, which terms are kept, and how they are weighted."""
+
+    analyzer: str = setting(
+        "word",
+        "terms are made of words (two or more letters, digits or underscores), of characters (char), or of "
+        "characters within words (char_wb)",
+        choices=("word", "char", "char_wb"),
+    )
+    ngram_min: int = setting(1, "shortest run of words or characters that is a term", at_least=1)
+    ngram_max: int = setting(1, "longest run of words or characters that is a term", at_least=1, at_most=255)
+    lowercase: bool = setting(True, "lower-case the texts first")
+    min_df: int | float = setting(
+        1, "keep terms found in at least this many texts; below 1 it is a share of the texts", at_least=0
+    )
+    max_df: int | float = setting(
+        1, "keep terms found in at most this many texts; up to 1 it is a share of the texts", above=0
+    )
+    max_features: int | None = setting(
+        None, "keep this many of the most frequent terms; none keeps all", at_least=1
+    )
+    idf: str | None = setting(
+        "sklearn",
+        "weight of rare terms: sklearn is ln((1+N)/(1+df)) + 1, pecos is max(ln(N/(df+1)), 0), none is 1; "
+        "N texts, df of them with the term",
+        choices=("sklearn", "pecos"),
+    )
+    smooth_idf: bool = setting(True, "the ones beside N and df in those formulas; zeros if false")
+    sublinear_tf: bool = setting(False, "1 + ln(count) instead of the count of a term in a text")
+    binary: bool = setting(False, "count a term once per text, however often it occurs")
+    norm: str | None = setting("l2", "divide each row by this norm", choices=("l1", "l2"))
+
+    def check(self) -> None:
+        if self.ngram_min > self.ngram_max:
+            raise ConfigError(f"ngram_min is {self.ngram_min} but ngram_max only {self.ngram_max}")
+        for name, limit in (("min_df", self.min_df), ("max_df", self.max_df)):
+            if limit > 1 and limit != int(limit):
+                raise ConfigError(f"{name} must be a share below 1 or a whole number of texts, not {limit!r}")
+
+    def df_limits(self, texts: int) -> tuple[float, float]:
+        """The fewest and the most of ``texts`` texts a term may be found in."""
+        fewest = self.min_df * texts if self.min_df < 1 else self.min_df
+        most = self.max_df * texts if self.max_df <= 1 else self.max_df
+        if most < fewest:
+            raise ConfigError(
+                f"min_df {self.min_df!r} and max_df {self.max_df!r} leave no terms: "
+                f"of {texts:,} texts that is at least {fewest:g} and at most {most:g}"
+            )
+        return float(fewest), float(most)
+
+
+class Tfidf:
+    """Fit on texts, then turn texts into rows of weights. Column ``j`` is the term ``vocabulary[j]``.
+
+    Rows and vocabulary are the same for any number of threads.
+    """
+
+    def __init__(self, config: TfidfConfig | None = None) -> None:
+        self.config = config or TfidfConfig()
+        self._arrays: dict[str, npt.NDArray[Any]] | None = None
+        self._native: _native.Tfidf | None = None
+        self._vocabulary: Strings | None = None
+
+    def __repr__(self) -> str:
+        size = f"{self.n_features:,} terms" if self._arrays is not None else "not fitted"
+        return f"Tfidf({size}, {self.config})"
+
+    def fit(self, texts: Iterable[str], threads: int = 1, progress: Progress | None = None) -> Tfidf:
+        """Learn the vocabulary. ``progress(done, total)`` is called now and then."""
+        self._fit(Strings.of(texts), False, threads, progress)
+        return self
+
+    def fit_transform(
+        self, texts: Iterable[str], threads: int = 1, progress: Progress | None = None
+    ) -> sparse.csr_matrix:
+        """Learn the vocabulary and give the rows of the same texts, reading them once."""
+        rows = self._fit(Strings.of(texts), True, threads, progress)
+        return self._matrix(*rows)
+
+    def transform(
+        self, texts: Iterable[str], threads: int = 1, progress: Progress | None = None
+    ) -> sparse.csr_matrix:
+        """One row per text; terms outside the vocabulary are passed over."""
+        strings = Strings.of(texts)
+        native = self._fitted()
+        try:
+            rows = native.transform(strings.buffer, strings.offsets, threads, progress)
+        except ValueError as error:
+            raise ModelError(f"TF-IDF cannot be computed: {error}") from error
+        return self._matrix(*rows)
+
+    @property
+    def n_features(self) -> int:
+        """How many terms the vocabulary has."""
+        return len(self.idf)
+
+    @property
+    def idf(self) -> npt.NDArray[np.float32]:
+        """The inverse document frequency of every term."""
+        return self.state()["idf"]
+
+    @property
+    def vocabulary(self) -> Strings:
+        """The terms, sorted by code point; words of an n-gram are joined by one blank."""
+        if self._vocabulary is None:
+            try:
+                self._vocabulary = Strings(*self._fitted().terms())
+            except ValueError as error:
+                raise ModelError(f"the TF-IDF vocabulary cannot be read: {error}") from None
+        return self._vocabulary
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Everything learnt, as plain arrays. The hash tables are among them, so nothing is rebuilt later."""
+        if self._arrays is None:
+            raise ModelError("this TF-IDF is not fitted yet: call fit first")
+        return self._arrays
+
+    @classmethod
+    def from_state(cls, config: TfidfConfig, arrays: Mapping[str, npt.NDArray[Any]]) -> Tfidf:
+        """The inverse of `state`. Arrays, memory-mapped ones too, are used where they lie."""
+        missing = [name for name in _ARRAYS if name not in arrays]
+        if missing:
+            raise ModelError(f"the TF-IDF arrays lack {', '.join(missing)}")
+        tfidf = cls(config)
+        try:
+            tfidf._use({name: _plain(name, arrays[name]) for name in _ARRAYS})
+        except ValueError as error:
+            raise ModelError(f"the TF-IDF arrays cannot be used: {error}") from None
+        return tfidf
+
+    def _fit(self, texts: Strings, with_rows: bool, threads: int, progress: Progress | None) -> Any:
+        if len(texts) == 0:
+            raise DataError("TF-IDF needs at least one text to learn from")
+        fewest, most = self.config.df_limits(len(texts))
+        try:
+            arrays, rows = _native.fit_tfidf(
+                self._options(),
+                texts.buffer,
+                texts.offsets,
+                min_count=fewest,
+                max_count=most,
+                max_features=self.config.max_features or 0,
+                with_rows=with_rows,
+                threads=threads,
+                progress=progress,
+            )
+        except ValueError as error:
+            raise DataError(f"TF-IDF cannot be computed: {error}") from error
+        if len(arrays["idf"]) == 0:
+            raise DataError(
+                f"no terms are left of {len(texts):,} texts: they hold no words, "
+                f"or min_df {self.config.min_df!r} and max_df {self.config.max_df!r} drop them all"
+            )
+        self._use(arrays)
+        return rows
+
+    def _use(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
+        self._native = _native.Tfidf(self._options(), **arrays)
+        self._arrays = arrays
+        self._vocabulary = None
+
+    def _fitted(self) -> _native.Tfidf:
+        if self._native is None:
+            raise ModelError("this TF-IDF is not fitted yet: call fit first")
+        return self._native
+
+    def _options(self) -> _native.TfidfOptions:
+        config = self.config
+        return _native.TfidfOptions(
+            analyzer=config.analyzer,
+            lowercase=config.lowercase,
+            ngram_min=config.ngram_min,
+            ngram_max=config.ngram_max,
+            idf=config.idf,
+            smooth_idf=config.smooth_idf,
+            sublinear_tf=config.sublinear_tf,
+            binary=config.binary,
+            norm=config.norm,
+        )
+
+    def _matrix(
+        self,
+        indptr: npt.NDArray[np.int64],
+        indices: npt.NDArray[np.int32],
+        data: npt.NDArray[np.float32],
+    ) -> sparse.csr_matrix:
+        matrix = sparse.csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, self.n_features))
+        matrix.has_sorted_indices = True
+        matrix.has_canonical_format = True
+        return matrix
+
+
+def _plain(name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """``array`` as the native core takes it; refused where that would change its values' type."""
+    if array.dtype != _ARRAYS[name] or array.ndim != 1:
+        raise ValueError(
+            f"{name} must be a list of {np.dtype(_ARRAYS[name])}, not {array.dtype} {array.shape}"
+        )
+    return np.ascontiguousarray(array)
