@@ -9,7 +9,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
     from ..metrics import Metrics
 
-Inputs = str | Sequence[str] | Strings | Dataset | sparse.spmatrix | npt.NDArray
+Inputs: TypeAlias = "str | Sequence[str] | Dataset | npt.NDArray | Any"
+"""One text, texts, a `Dataset`, or a feature matrix (dense or sparse)."""
 Ranked = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]
 
 
