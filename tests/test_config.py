@@ -24,7 +24,7 @@ class Outer(Config):
     kind: str = setting("round", "a shape", choices=("round", "square"))
     fast: bool = setting(True, "hurry")
     both: float = setting(1.0, "in two places")
-    inner: Inner = part(Inner, "the inner part")
+    inner: Inner = part(Inner(), "the inner part")
 
 
 def test_values_are_taken_as_objects_or_text():
@@ -65,8 +65,8 @@ def test_a_name_at_the_top_wins_over_the_same_name_inside():
 def test_ambiguous_short_names_are_refused():
     @dataclass(frozen=True)
     class Two(Config):
-        left: Inner = part(Inner, "one")
-        right: Inner = part(Inner, "another")
+        left: Inner = part(Inner(), "one")
+        right: Inner = part(Inner(), "another")
 
     with pytest.raises(ConfigError, match=r"ambiguous: left\.size or right\.size"):
         Two().replace_settings({"size": 1})

@@ -36,9 +36,9 @@ def setting(
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def part(config: type[Config], help: str) -> Any:
-    """A nested config with its own defaults."""
-    return dataclasses.field(default_factory=config, metadata={"help": help})
+def part(config: Config, help: str) -> Any:
+    """A nested config; ``config`` holds its defaults."""
+    return dataclasses.field(default_factory=lambda: config, metadata={"help": help})
 
 
 @dataclass(frozen=True)

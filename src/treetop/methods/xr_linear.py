@@ -15,8 +15,11 @@ from scipy import sparse
 from .. import store
 from ..config import part
 from ..data import Dataset
+from ..errors import DataError
 from ..features import Tfidf, TfidfConfig
 from ..linear import LinearConfig, TreeModel
+from ..progress import step
+from ..strings import Strings
 from ..tree import LabelTree, TreeConfig, build_tree, label_vectors, pifa
 from .base import Method, MethodConfig, Ranked
 
@@ -25,9 +28,9 @@ from .base import Method, MethodConfig, Ranked
 class XRLinearConfig(MethodConfig):
     """Settings of XR-Linear."""
 
-    tfidf: TfidfConfig = part(TfidfConfig, "features of texts")
-    tree: TreeConfig = part(TreeConfig, "the label tree")
-    linear: LinearConfig = part(LinearConfig, "classifiers and search")
+    tfidf: TfidfConfig = part(TfidfConfig(ngram_max=2, min_df=2, sublinear_tf=True), "features of texts")
+    tree: TreeConfig = part(TreeConfig(), "the label tree")
+    linear: LinearConfig = part(LinearConfig(), "classifiers and search")
 
 
 class XRLinear(Method):
@@ -65,14 +68,25 @@ class XRLinear(Method):
             tfidf, X = None, dataset.X
         else:
             assert dataset.texts is not None
-            tfidf = Tfidf(config.tfidf)
-            X = tfidf.fit_transform(dataset.texts, threads=self.threads)
+            tfidf, X = self._fit_tfidf(dataset.texts)
         if tree is None:
             tree = self._build_tree(dataset, X, tfidf)
         self.model = TreeModel.fit(
             X, dataset.Y, tree, config.linear, negatives=negatives, seed=config.seed, threads=self.threads
         )
         self.tfidf = tfidf
+
+    def _fit_tfidf(self, texts: Strings) -> tuple[Tfidf, sparse.csr_matrix]:
+        """Where so few texts share no term, each text keeps its own terms."""
+        with step("TF-IDF") as progress:
+            try:
+                tfidf = Tfidf(self.config.tfidf)
+                return tfidf, tfidf.fit_transform(texts, self.threads, progress)
+            except DataError:
+                if self.config.tfidf.min_df <= 1:
+                    raise
+                tfidf = Tfidf(self.config.tfidf.replace_settings({"min_df": 1}))
+                return tfidf, tfidf.fit_transform(texts, self.threads, progress)
 
     def _build_tree(self, dataset: Dataset, X: sparse.csr_matrix, tfidf: Tfidf | None) -> LabelTree:
         """A tree over the labels that have examples; the others could never be learned."""
