@@ -33,6 +33,7 @@ def test_values_are_taken_as_objects_or_text():
     assert Outer().replace_settings({"inner": {"size": "2"}}).inner.size == 2
     assert Outer().replace_settings({"inner": Inner(both=1)}).inner.both == 1.0
     assert config.replace_settings({"shape": "none"}).inner.shape is None
+    assert config.replace_settings({"shape": 8}).inner.shape == (8,)
     assert Outer().replace_settings(config.to_dict()) == config
 
 

@@ -23,7 +23,7 @@ from scipy import sparse
 
 import treetop
 from treetop.data import FORMATS, Dataset, describe, read, write
-from treetop.errors import ConfigError, DataError, MissingExtraError, UserError
+from treetop.errors import ConfigError, DataError, MissingExtraError, TreetopError, UserError
 
 SHARED = Path(os.environ.get("TREETOP_SHARED", Path(__file__).parents[2] / "shared"))
 TWO = [("red shoes", ["shoe", "red"]), ("a hat", ["hat"])]
@@ -457,7 +457,8 @@ def test_a_failed_write_changes_nothing(tmp_path, monkeypatch, name):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(treetop.Strings, "__iter__", broken)
-    expect(DataError, "cannot be written (No space left on device)", write, two(), tmp_path / name)
+    with pytest.raises(TreetopError, match=r"cannot be written \(No space left on device\)"):
+        write(two(), tmp_path / name)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 

@@ -150,10 +150,10 @@ def _convert(value: Any, annotation: Any, name: str) -> Any:
     if typing.get_origin(annotation) is tuple:
         item = typing.get_args(annotation)[0]
         if isinstance(value, str):
-            value = [piece for piece in value.replace("-", ",").split(",") if piece.strip()]
-        if isinstance(value, typing.Iterable):
-            return tuple(_convert(piece, item, name) for piece in value)
-        raise ConfigError(f"{name} must be a {_type_name(annotation)}, not {value!r}")
+            pieces = (value.replace("-", ",") if item is int else value).split(",")
+            value = [piece.strip() for piece in pieces if piece.strip()]
+        one = not isinstance(value, typing.Iterable)
+        return tuple(_convert(piece, item, name) for piece in ([value] if one else value))
     if isinstance(annotation, type):
         converted = _convert_scalar(value, annotation)
         if converted is not None:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .errors import ConfigError, DataError, MissingExtraError
+from .errors import ConfigError, DataError, MissingExtraError, TreetopError
 from .strings import Strings, StringsBuilder
 
 Rows = npt.NDArray[np.int64] | slice | Sequence[int]
@@ -324,7 +324,9 @@ def _written_whole(path: Path) -> Iterator[IO[str]]:
         if not direct:
             part.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            raise DataError(f"{path}: cannot write the predictions: {error.strerror}") from None
+            # A wrong path is the caller's to mend, a full disk is not.
+            kind = TreetopError if path.parent.is_dir() and not path.is_dir() else DataError
+            raise kind(f"{path}: cannot write the predictions: {error.strerror}") from None
         raise
 
 

@@ -49,9 +49,8 @@ def save(folder: str | os.PathLike[str], stored: Stored) -> None:
     """Writes the model folder; an older model there is replaced, anything else there is refused."""
     target = Path(folder)
     try:
+        check_target(target)
         if target.exists():
-            if not target.is_dir() or (any(target.iterdir()) and not (target / MANIFEST).exists()):
-                raise ModelError(f"{target} exists and is not a model folder; choose another name")
             _write(target, stored)
         else:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -60,6 +59,15 @@ def save(folder: str | os.PathLike[str], stored: Stored) -> None:
                 temporary.replace(target)
     except OSError as error:
         raise TreetopError(f"could not write the model to {target}: {error.strerror or error}") from error
+
+
+def check_target(folder: str | os.PathLike[str]) -> None:
+    """Refuses a place where `save` would have to overwrite something that is not a model."""
+    target = Path(folder)
+    if not target.exists() or (target / MANIFEST).exists():
+        return
+    if not target.is_dir() or any(target.iterdir()):
+        raise ModelError(f"{target} exists and is not a model folder; choose another name")
 
 
 def load(folder: str | os.PathLike[str], *, verify: bool = True) -> Stored:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ..errors import ConfigError, DataError
+from ..errors import ConfigError, DataError, TreetopError
 from .dataset import Dataset
 from .files import Output
 from .formats import Format, named_format
@@ -43,7 +43,7 @@ def write(
         with Output() as output:
             chosen.module.write(dataset, path, options, output)
     except OSError as error:
-        raise DataError(f"{path}: cannot be written ({error.strerror or error})") from None
+        raise TreetopError(f"{path}: cannot be written ({error.strerror or error})") from None
 
 
 def _check_holds(format: Format, dataset: Dataset) -> None:
