@@ -12,11 +12,11 @@ from typing import Protocol
 
 
 class Reporter(Protocol):
-    """Who shows the progress."""
+    """Who shows the progress. Steps may nest: `advance` and `finish` are about the step started last."""
 
     def start(self, title: str) -> None: ...
     def advance(self, done: int, total: int) -> None: ...
-    def finish(self) -> None: ...
+    def finish(self, complete: bool) -> None: ...
 
 
 _reporter: contextvars.ContextVar[Reporter | None] = contextvars.ContextVar("reporter", default=None)
@@ -40,7 +40,9 @@ def step(title: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: None
         return
     reporter.start(title)
+    complete = False
     try:
         yield reporter.advance
+        complete = True
     finally:
-        reporter.finish()
+        reporter.finish(complete)

@@ -1,0 +1,116 @@
+"""`add_command`: makes a plain function a command with progress, `--quiet`, `--debug` and readable failures.
+
+A parameter whose type is an `OptionGroup` stands for all of the group's fields, so options that several
+commands share are declared once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import sys
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from . import failures
+from .reporter import reporting
+
+Function = Callable[..., None]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+
+
+@dataclass(frozen=True)
+class OptionGroup:
+    """Options that belong together; the fields' types are written ``Annotated[…, typer.Option(…)]``."""
+
+
+@dataclass(frozen=True)
+class General(OptionGroup):
+    """What every command understands, and `treetop` itself before the command."""
+
+    quiet: Quiet = False
+    debug: Debug = False
+
+
+def add_command(
+    app: typer.Typer,
+    function: Function,
+    *,
+    name: str | None = None,
+    help_from: Callable[[], Mapping[str, str]] = dict,
+) -> None:
+    """Adds ``function`` to ``app``; its docstring is the help.
+
+    ``help_from`` gives the help of options declared without one, by name. It is called when help is shown,
+    and only then, so that it may import what the help is derived from.
+    """
+
+    class Command(TyperCommand):
+        def format_help(self, ctx: Any, formatter: Any) -> None:
+            helps = help_from()
+            for parameter in self.params:
+                if parameter.name in helps and not getattr(parameter, "help", None):
+                    setattr(parameter, "help", helps[parameter.name])  # noqa: B010
+            super().format_help(ctx, formatter)
+
+    app.command(name, cls=Command)(_reported(function))
+
+
+def _reported(function: Function) -> Function:
+    """``function`` with its groups spread out and the general options added, its failures turned to exits."""
+    own = inspect.signature(function).parameters
+    hints = typing.get_type_hints(function, include_extras=True)
+    groups = {name: hints[name] for name in own if _is_group(hints[name])}
+
+    def run(context: typer.Context, **values: Any) -> None:
+        general = _gather(General, values)
+        for name, group in groups.items():
+            values[name] = _gather(group, values)
+        quiet = general.quiet or context.meta.get("treetop.quiet", False)
+        debug = general.debug or context.meta.get("treetop.debug", False)
+        try:
+            with reporting(quiet=quiet):
+                function(**values)
+            sys.stdout.flush()
+        except (typer.Exit, typer.BadParameter):
+            raise
+        except (Exception, KeyboardInterrupt) as error:
+            raise typer.Exit(failures.report(error, debug=debug)) from None
+
+    parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+    for name, parameter in own.items():
+        if name in groups:
+            parameters += _fields(groups[name])
+        else:
+            parameters.append(parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY))
+    parameters += _fields(General)
+    setattr(run, "__signature__", inspect.Signature(parameters))  # noqa: B010
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    run.__doc__ = function.__doc__
+    run.__name__ = function.__name__
+    return run
+
+
+def _is_group(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, OptionGroup)
+
+
+def _fields(group: type[OptionGroup]) -> list[inspect.Parameter]:
+    hints = typing.get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
+        )
+        for field in dataclasses.fields(group)
+    ]
+
+
+def _gather(group: type[Any], values: dict[str, Any]) -> Any:
+    """The group's fields, taken out of ``values``."""
+    return group(**{field.name: values.pop(field.name) for field in dataclasses.fields(group)})

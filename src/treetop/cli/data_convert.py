@@ -1,0 +1,47 @@
+"""``treetop data convert``: one format to another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..progress import step
+from .options import Group, LabelledReading, LabelTexts, format_names
+from .output import check_output
+from .reporter import note
+
+
+def convert(
+    data: Annotated[Path, typer.Argument(metavar="IN", help="A file or folder; - reads standard input.")],
+    output: Annotated[
+        Path, typer.Argument(metavar="OUT", help="Compressed if it ends in .gz, .xz, .zst or .bz2.")
+    ],
+    *,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Format of OUT.",
+            autocompletion=format_names,
+            show_default="as its name tells",
+        ),
+    ] = None,
+    to_split: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Which split of a folder OUT becomes.", show_default="train"),
+    ] = None,
+    group: Group = None,
+    label_texts: LabelTexts = None,
+    reading: LabelledReading,
+) -> None:
+    """Convert a data set to another format."""
+    from ..data import FORMATS, write
+
+    if to is None or (to in FORMATS and not FORMATS[to].has_splits):
+        check_output(output)
+    examples = reading.read(data, group=group, label_texts=label_texts, need_labels=False)
+    with step(f"Writing {output.name}"):
+        write(examples, output, format=to, split=to_split)
+    note(f"{output}: {len(examples):,} examples")

@@ -1,0 +1,86 @@
+"""``treetop data info``: what a data set looks like."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..progress import step
+from .options import Json, LabelledReading
+from .output import heading, show, show_json, show_table
+
+if TYPE_CHECKING:
+    from ..data.statistics import Comparison, Spread, Statistics
+
+
+def data_info(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="A file or folder.")],
+    other: Annotated[
+        Path | None,
+        typer.Argument(metavar="[OTHER]", help="A test split: what does it share with DATA?"),
+    ] = None,
+    *,
+    json: Json = False,
+    reading: LabelledReading,
+) -> None:
+    """Show sizes, labels per text, the long tail of the labels, duplicates and empty texts."""
+    from ..data.statistics import describe, long_tail_plot
+
+    first = reading.read(data, need_labels=False)
+    second = None if other is None else reading.read_beside(other, "test")
+    with step("Counting"):
+        statistics = describe(first, second)
+    if json:
+        show_json(statistics.to_dict())
+        return
+    heading(str(data))
+    show_table(_sizes(statistics))
+    if statistics.occurrences:
+        show()
+        rows = (
+            (bucket.texts, f"{bucket.labels:,}", f"{100 * bucket.share_of_occurrences:.1f} %")
+            for bucket in statistics.buckets
+        )
+        show_table(rows, ("texts per label", "labels", "share of all given labels"), right=(0, 1, 2))
+        show(f"\n{long_tail_plot(first.label_counts)}")
+    if statistics.other is not None:
+        show()
+        heading(f"{other}, beside {data}")
+        show_table(_comparison(statistics.other))
+
+
+def _sizes(s: Statistics) -> list[tuple[str, str]]:
+    rows = [("examples", f"{s.examples:,}")]
+    if s.features is not None:
+        rows.append(("features", f"{s.features:,}"))
+    if s.occurrences:
+        rows += [
+            ("labels", f"{s.labels:,} ({s.labels_used:,} used, {s.occurrences:,} times)"),
+            ("labels per text", _spread(s.labels_per_text)),
+            ("texts per label", _spread(s.texts_per_label)),
+            ("in the most frequent 10 % of labels", f"{100 * s.head_share:.1f} % of all given labels"),
+            ("texts without labels", f"{s.texts_without_labels:,}"),
+        ]
+    else:
+        rows.append(("labels", "none"))
+    if s.words_per_text is not None:
+        rows += [
+            ("words per text", _spread(s.words_per_text)),
+            ("empty texts", f"{s.empty_texts:,}"),
+            ("texts that repeat an earlier one", f"{s.duplicate_texts:,}"),
+        ]
+    return rows
+
+
+def _spread(spread: Spread) -> str:
+    return f"mean {spread.mean:,.2f}, median {spread.median:,g}, max {spread.max:,}"
+
+
+def _comparison(c: Comparison) -> list[tuple[str, str]]:
+    rows = [("examples", f"{c.examples:,}")]
+    if c.duplicate_texts is not None:
+        rows.append(("texts that stand in both", f"{c.duplicate_texts:,}"))
+    unseen = f"{c.unseen_labels:,} ({c.unseen_occurrences:,} times, {100 * c.unseen_share:.1f} %)"
+    return [*rows, ("labels only here", unseen)]

@@ -1,0 +1,39 @@
+"""``treetop data split``: hold out a part."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..progress import step
+from .options import Group, LabelledReading
+from .output import check_output
+from .reporter import note
+
+
+def split(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="A file, or a folder with --split.")],
+    *,
+    output_train: Annotated[Path, typer.Option(metavar="FILE", help="Where the larger part goes.")],
+    output_test: Annotated[Path, typer.Option(metavar="FILE", help="Where the held-out part goes.")],
+    fraction: Annotated[float, typer.Option(help="Share of the examples to hold out.")] = 0.2,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="The same seed gives the same split.")] = 0,
+    group: Group = None,
+    reading: LabelledReading,
+) -> None:
+    """Hold out a share of a data set, at random but repeatable.
+
+    With --group, examples of one group (a document's versions, an author's texts) stay on one side.
+    """
+    from ..data import write
+
+    for path in (output_train, output_test):
+        check_output(path)
+    examples = reading.read(data, group=group, need_labels=False)
+    parts = examples.split(fraction, seed=seed, by_group=group is not None)
+    for part, path in zip(parts, (output_train, output_test), strict=True):
+        with step(f"Writing {path.name}"):
+            write(part, path)
+        note(f"{path}: {len(part):,} examples")

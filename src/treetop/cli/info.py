@@ -1,0 +1,73 @@
+"""``treetop info``: what a model folder holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .methods import value_text
+from .options import Json, Model
+from .output import file_size, heading, show, show_json, show_table
+
+if TYPE_CHECKING:
+    from ..methods import Method
+    from ..tree import LabelTree
+
+
+def info(
+    model: Model,
+    tree: Annotated[bool, typer.Option("--tree", help="Picture the top of the label tree.")] = False,
+    json: Json = False,
+) -> None:
+    """Show a model's method, changed settings, training data, size and label tree."""
+    from ..methods import load
+    from ..store import read_manifest
+
+    classifier = load(model, verify=False)
+    label_tree: LabelTree | None = getattr(classifier, "tree", None)
+    facts: dict[str, Any] = {
+        "model": str(model),
+        "method": classifier.name,
+        "treetop": read_manifest(model)["treetop"],
+        "bytes": sum(path.stat().st_size for path in model.rglob("*") if path.is_file()),
+        "changed_settings": _changed_settings(classifier),
+        "data": classifier.statistics,
+        "tree": None if label_tree is None else label_tree.sizes,
+    }
+    picture = [] if label_tree is None or not tree else list(_picture(classifier, label_tree))
+    if json:
+        show_json(facts | ({"tree_picture": picture} if tree else {}))
+        return
+    heading(f"{model}: {classifier.name}")
+    show_table(_rows(facts))
+    if picture:
+        show()
+        show("\n".join(picture))
+
+
+def _changed_settings(classifier: Method) -> dict[str, Any]:
+    defaults = {setting.name: setting.value for setting in type(classifier.config)().settings()}
+    return {s.name: s.value for s in classifier.config.settings() if s.value != defaults[s.name]}
+
+
+def _picture(classifier: Method, tree: LabelTree) -> list[str]:
+    names = classifier.labels if classifier.label_texts is None else classifier.label_texts
+    assert names is not None
+    return list(tree.draw(names, classifier.label_counts))
+
+
+def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    data = facts["data"]
+    changed = [f"{name}={value_text(value)}" for name, value in facts["changed_settings"].items()]
+    rows = [
+        ("trained on", f"{data['examples']:,} examples ({data['input']}) from {data['source']}"),
+        ("labels", f"{data['labels']:,} ({data['labels_used']:,} with examples)"),
+        ("labels per text", f"{data['labels_per_example']:.2f}"),
+        ("changed settings", ", ".join(changed) or "none"),
+    ]
+    if facts["tree"] is not None:
+        rows.append(("label tree", "-".join(map(str, facts["tree"]))))
+    rows.append(("size", file_size(facts["bytes"])))
+    rows.append(("written by", f"treetop {facts['treetop']}"))
+    return rows

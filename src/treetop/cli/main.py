@@ -1,0 +1,81 @@
+"""``treetop``: the commands put together."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from .. import __version__
+from . import failures
+from .command import Debug, Quiet, add_command
+from .data_build import build, build_help
+from .data_convert import convert
+from .data_info import data_info
+from .data_split import split
+from .demo import demo
+from .evaluate import evaluate
+from .info import info
+from .methods import methods
+from .options import both_helps, format_help, method_settings_help
+from .predict import predict
+from .train import train, train_help
+
+app = typer.Typer(
+    name="treetop",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"treetop {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _general(
+    context: typer.Context,
+    quiet: Quiet = False,
+    debug: Debug = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Extreme multi-label text classification: the few right labels out of thousands to millions.
+
+    Start with: treetop demo
+    """
+    context.meta["treetop.quiet"] = quiet
+    context.meta["treetop.debug"] = debug
+
+
+add_command(app, demo, help_from=method_settings_help)
+add_command(app, train, help_from=train_help)
+add_command(app, predict, help_from=both_helps)
+add_command(app, evaluate, help_from=both_helps)
+add_command(app, info)
+add_command(app, methods)
+
+data = typer.Typer(name="data", no_args_is_help=True, help="Look at, convert, split and build data sets.")
+app.add_typer(data)
+add_command(data, data_info, name="info", help_from=format_help)
+add_command(data, convert, help_from=format_help)
+add_command(data, split, help_from=format_help)
+add_command(data, build, help_from=build_help)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the command line and exits."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show a character shows a mark
+    try:
+        # Not app(…): that would also replace sys.excepthook.
+        typer.main.get_command(app)(args=arguments, prog_name="treetop")
+    except (KeyboardInterrupt, BrokenPipeError) as error:
+        sys.exit(failures.report(error, debug=False))

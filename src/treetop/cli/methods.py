@@ -1,0 +1,74 @@
+"""``treetop methods``: what there is to train with, and every setting of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Annotated, Any
+
+import typer
+
+from ..config import Config, Setting
+from .options import Json
+from .output import heading, show, show_json, show_table
+
+
+def method_names() -> list[tuple[str, str]]:
+    """Names and one-line descriptions, for completion."""
+    from ..methods import METHODS
+
+    return [(name, description) for name, (_, _, description) in METHODS.items()]
+
+
+def methods(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[METHOD]", autocompletion=method_names, help="Show the settings of this one."
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List the methods, or every setting of one: its type, default and meaning."""
+    if name is None:
+        if json:
+            show_json(dict(method_names()))
+        else:
+            show_table(method_names())
+            show("\nEvery setting of one: treetop methods NAME")
+        return
+    from ..methods import method_class
+
+    config = method_class(name).config_class()
+    if json:
+        show_json([dataclasses.asdict(setting) for setting in config.settings()])
+        return
+    heading(f"{name}: {dict(method_names())[name]}")
+    show_settings(config)
+    example = next(setting for setting in reversed(list(config.settings())) if setting.value is not None)
+    show(f"\nChange one: treetop train … --set {example.name}={value_text(example.value)}")
+
+
+def show_settings(config: Config) -> None:
+    """A table of every setting: name, type, default, meaning."""
+    rows = [
+        (setting.name, setting.type, value_text(setting.value), _meaning(setting))
+        for setting in config.settings()
+    ]
+    show_table(rows, ("setting", "type", "default", "meaning"))
+
+
+def value_text(value: Any) -> str:
+    """A setting's value, written as ``--set`` takes it."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return ",".join(value_text(item) for item in value)
+    return str(value)
+
+
+def _meaning(setting: Setting) -> str:
+    if setting.choices is None:
+        return setting.help
+    return f"{setting.help} ({', '.join(map(value_text, setting.choices))})"

@@ -1,0 +1,159 @@
+"""Options and arguments that several commands share."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import ConfigError
+from ..progress import step
+from .command import OptionGroup
+
+if TYPE_CHECKING:
+    from ..data import Dataset
+    from ..methods import Method
+
+
+def format_names() -> list[str]:
+    """For completion of --format."""
+    from ..data import FORMATS
+
+    return list(FORMATS)
+
+
+def format_help() -> dict[str, str]:
+    """Help of --format, from the table of formats."""
+    names = ", ".join(format_names())
+    return {"format": f"Format of the input, where its name and first line do not tell: {names}."}
+
+
+def method_settings_help() -> dict[str, str]:
+    """Help of --threads and --seed, from the settings that every method has."""
+    from ..methods import MethodConfig
+
+    return {setting.name: as_sentence(setting.help) for setting in MethodConfig().settings()}
+
+
+def both_helps() -> dict[str, str]:
+    return format_help() | method_settings_help()
+
+
+def as_sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder.")]
+Threads = Annotated[int | None, typer.Option(metavar="N", show_default=False)]
+Seed = Annotated[int | None, typer.Option(metavar="N", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; may be repeated.")
+]
+Group = Annotated[
+    str | None, typer.Option(metavar="FIELD", help="Field or column of the group.", show_default=False)
+]
+LabelTexts = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="TSV or CSV of label and readable name.", show_default=False),
+]
+
+
+@dataclass(frozen=True)
+class Reading(OptionGroup):
+    """How to read texts."""
+
+    format: Annotated[
+        str | None, typer.Option(metavar="NAME", autocompletion=format_names, show_default=False)
+    ] = None
+    text: Annotated[
+        str, typer.Option(metavar="FIELD", help="Field or column of the text; a,b joins several.")
+    ] = "text"
+    id: Annotated[str, typer.Option(metavar="FIELD", help="Field or column of the id; may be absent.")] = "id"
+    split: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Which split of a folder: train, test.", show_default=False),
+    ] = None
+
+    def read(self, path: Path) -> Dataset:
+        """Texts or features; labels are not looked for."""
+        from ..data import read
+
+        with step(_title(path)):
+            return read(
+                path, format=self.format, text=self.text, id=self.id, split=self.split, need_labels=False
+            )
+
+
+@dataclass(frozen=True)
+class LabelledReading(Reading):
+    """How to read texts and their labels."""
+
+    labels: Annotated[str, typer.Option(metavar="FIELD", help="Field or column of the labels.")] = "labels"
+    label_separator: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="Between the labels of one cell.", show_default="guessed"),
+    ] = None
+
+    def read(
+        self,
+        path: Path,
+        *,
+        group: str | None = None,
+        label_texts: Path | None = None,
+        need_labels: bool = True,
+    ) -> Dataset:
+        """A labelled data set."""
+        from ..data import read
+
+        with step(_title(path)):
+            return read(
+                path,
+                format=self.format,
+                text=self.text,
+                labels=self.labels,
+                id=self.id,
+                group=group,
+                label_texts=label_texts,
+                label_separator=self.label_separator,
+                need_labels=need_labels,
+                split=self.split,
+            )
+
+    def read_beside(self, path: Path, split: str) -> Dataset:
+        """A second data set of the same kind; of a folder, its split of that name."""
+        return dataclasses.replace(self, split=split if path.is_dir() else None).read(path)
+
+
+def _title(path: Path) -> str:
+    return f"Reading {'standard input' if str(path) == '-' else path.name}"
+
+
+def parse_settings(pairs: Iterable[str] | None) -> dict[str, str]:
+    """``["tree.leaf_size=50"]`` → ``{"tree.leaf_size": "50"}``."""
+    settings = {}
+    for pair in pairs or ():
+        name, separator, value = pair.partition("=")
+        if not separator or not name:
+            raise ConfigError(f"--set wants NAME=VALUE, not {pair!r}")
+        settings[name.strip()] = value
+    return settings
+
+
+def given(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Only the options that were given."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def load_model(folder: Path, threads: int | None = None) -> Method:
+    """A model folder, to be used with that many threads."""
+    from ..methods import load
+
+    with step(f"Loading {folder}"):
+        model = load(folder)
+    model.config = model.config.replace_settings(given({"threads": threads}))
+    return model

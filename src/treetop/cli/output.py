@@ -1,0 +1,101 @@
+"""What commands print on standard output: tables and text for people, JSON for machines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from ..errors import DataError, TreetopError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_UNBOUNDED = 100_000
+"""Columns of a page that is not a terminal: nothing is wrapped or cut."""
+
+
+def show(text: str = "") -> None:
+    """Plain text, exactly as given."""
+    typer.echo(text)
+
+
+def heading(text: str) -> None:
+    """A line that stands out where the terminal can do it."""
+    from rich.text import Text
+
+    _console().print(Text(text, style="bold"))
+
+
+def show_table(
+    rows: Iterable[Sequence[str]], header: Sequence[str] = (), *, right: Sequence[int] = ()
+) -> None:
+    """Columns side by side; those whose numbers are in ``right`` stand flush right."""
+    from rich.table import Table
+    from rich.text import Text
+
+    rows = list(rows)
+    table = Table(box=None, show_header=bool(header), pad_edge=False, padding=(0, 2, 0, 0))
+    for column in range(max(map(len, [*rows, header]), default=0)):
+        title = Text(header[column]) if header else ""
+        table.add_column(title, justify="right" if column in right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console = _console()
+    with console.capture() as captured:
+        console.print(table)
+    typer.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def show_json(value: Any) -> None:
+    typer.echo(to_json(value))
+
+
+def to_json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def file_size(size: int) -> str:
+    """``512 bytes``, ``1.5 MB`` (powers of 1000)."""
+    if size < 1000:
+        return f"{size} bytes"
+    amount = float(size)
+    for unit in ("kB", "MB", "GB"):
+        amount /= 1000
+        if amount < 999.95:
+            return f"{amount:.1f} {unit}"
+    return f"{amount / 1000:.1f} TB"
+
+
+def check_output(path: Path | None) -> None:
+    """Refuses, before the work starts, a file that could not be written after it."""
+    if path is None or str(path) == "-":
+        return
+    if path.is_dir():
+        raise DataError(f"{path}: is a folder, not a file")
+    if not path.parent.is_dir():
+        raise DataError(f"{path}: the folder {path.parent} does not exist")
+
+
+def write_text(path: Path, text: str) -> None:
+    """A small text file that appears under its name only when complete; ``-`` is standard output."""
+    from ..data.files import Output
+
+    if str(path) == "-":
+        typer.echo(text, nl=False)
+        return
+    try:
+        with Output() as output:
+            output.text(path).write(text)
+    except OSError as error:
+        raise TreetopError(f"{path}: cannot be written ({error.strerror or error})") from None
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    console = Console()
+    return console if console.is_terminal else Console(width=_UNBOUNDED)

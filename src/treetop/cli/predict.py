@@ -1,0 +1,43 @@
+"""``treetop predict``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..progress import step
+from .options import Model, Reading, Threads, load_model
+from .output import check_output
+
+
+def predict(
+    model: Model,
+    data: Annotated[Path, typer.Argument(metavar="INPUT", help="Texts or features; - reads standard input.")],
+    *,
+    k: Annotated[
+        int | None, typer.Option("--k", "-k", help="Labels per text.", show_default="5, or all if fewer")
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="Only labels with a score above this.", show_default=False)
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="JSON Lines.", show_default="standard output"),
+    ] = None,
+    threads: Threads = None,
+    reading: Reading,
+) -> None:
+    """Find the best labels of every text.
+
+    Writes {"id": …, "labels": [{"label": …, "score": …}, …]} on each line, the best label first.
+    """
+    check_output(output)
+    classifier = load_model(model, threads)
+    examples = reading.read(data)
+    if k is None:
+        k = min(5, len(classifier.label_counts))
+    with step("Predicting"):
+        predictions = classifier.predict(examples, k, threshold=threshold)
+    predictions.write("-" if output is None else output)

@@ -1,0 +1,120 @@
+"""Progress on standard error: bars with elapsed and remaining time on a terminal, plain lines when piped."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import typer
+
+from .. import progress
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
+
+_quiet: contextvars.ContextVar[bool] = contextvars.ContextVar("quiet", default=False)
+
+
+@contextlib.contextmanager
+def reporting(*, quiet: bool) -> Iterator[None]:
+    """Shows the progress of everything inside, and its notes, unless ``quiet``."""
+    token = _quiet.set(quiet)
+    try:
+        with progress.listen(None if quiet else _reporter()):
+            yield
+    finally:
+        _quiet.reset(token)
+
+
+def note(message: str) -> None:
+    """A sentence for the person at the keyboard; standard output stays free for data."""
+    if not _quiet.get():
+        typer.echo(message, err=True)
+
+
+def duration(seconds: float) -> str:
+    """``3.1 s``, ``2 min 05 s`` or ``1 h 07 min``."""
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02} min"
+
+
+def _reporter() -> progress.Reporter:
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if console.is_terminal and not console.is_dumb_terminal:
+        return Bars(console)
+    return Lines()
+
+
+class Lines:
+    """One line when a step starts and one when it ends."""
+
+    def __init__(self) -> None:
+        self._running: list[tuple[str, float]] = []
+
+    def start(self, title: str) -> None:
+        self._running.append((title, time.monotonic()))
+        typer.echo(f"{title} …", err=True)
+
+    def advance(self, done: int, total: int) -> None:
+        pass
+
+    def finish(self, complete: bool) -> None:
+        title, began = self._running.pop()
+        outcome = duration(time.monotonic() - began) if complete else "not finished"
+        typer.echo(f"{title}: {outcome}", err=True)
+
+
+class Bars:
+    """A bar per step; a step inside another has its bar below."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._bars: Progress | None = None
+        self._running: list[TaskID] = []
+
+    def start(self, title: str) -> None:
+        if self._bars is None:
+            self._bars = _new_bars(self._console)
+            self._bars.start()
+        self._running.append(self._bars.add_task(title, total=None))
+
+    def advance(self, done: int, total: int) -> None:
+        assert self._bars is not None
+        self._bars.update(self._running[-1], completed=done, total=total)
+
+    def finish(self, complete: bool) -> None:
+        assert self._bars is not None
+        task = self._running.pop()
+        if complete:
+            self._bars.update(task, completed=1, total=1)
+        if not self._running:
+            self._bars.stop()
+            self._bars = None
+
+
+def _new_bars(console: Console) -> Progress:
+    from rich.progress import BarColumn, Progress, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.table import Column
+    from rich.text import Text
+
+    class Remaining(TimeRemainingColumn):
+        def render(self, task: Task) -> Text:
+            return Text() if task.finished else Text.assemble(super().render(task), " left")
+
+    return Progress(
+        TextColumn("{task.description}", markup=False, table_column=Column(min_width=28)),
+        BarColumn(bar_width=30),
+        TimeElapsedColumn(),
+        Remaining(),
+        console=console,
+    )

@@ -1,0 +1,114 @@
+"""``treetop train``."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import ConfigError
+from ..progress import step
+from .methods import method_names
+from .options import (
+    LabelledReading,
+    LabelTexts,
+    Seed,
+    Settings,
+    Threads,
+    both_helps,
+    given,
+    parse_settings,
+)
+from .output import file_size, show
+from .reporter import duration, note
+
+if TYPE_CHECKING:
+    from ..data import Dataset
+    from ..methods import Method
+    from ..tree import LabelTree
+
+
+def train_help() -> dict[str, str]:
+    names = ", ".join(name for name, _ in method_names())
+    return both_helps() | {"method": f"One of: {names}."}
+
+
+def train(
+    data: Annotated[Path, typer.Argument(metavar="TRAIN", help="Labelled texts or features.")],
+    *,
+    model: Annotated[Path, typer.Option("--model", "-m", metavar="FOLDER", help="Where the model goes.")],
+    method: Annotated[str, typer.Option(metavar="NAME", autocompletion=method_names)] = "xr-linear",
+    settings: Settings = None,
+    threads: Threads = None,
+    seed: Seed = None,
+    label_texts: LabelTexts = None,
+    tree: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Your own label tree: node TAB parent on each line.",
+            show_default=False,
+        ),
+    ] = None,
+    validation: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|FRACTION",
+            help="Labelled data, or the share of TRAIN to hold out, to evaluate the model on.",
+            show_default=False,
+        ),
+    ] = None,
+    reading: LabelledReading,
+) -> None:
+    """Train a model.
+
+    The settings of a method, for --set: treetop methods xr-linear
+    """
+    from ..methods import make
+    from ..store import check_target
+
+    check_target(model)
+    options = parse_settings(settings) | given({"threads": threads, "seed": seed})
+    classifier = make(method, **options)
+    began = time.monotonic()
+    examples = reading.read(data, label_texts=label_texts)
+    held_out: Dataset | None = None
+    if validation is not None:
+        examples, held_out = _hold_out(examples, validation, reading, classifier.config.seed)
+    if tree is None:
+        classifier.fit(examples)
+    else:
+        classifier.fit(examples, tree=_own_tree(tree, examples, classifier))
+    with step(f"Saving {model}"):
+        classifier.save(model)
+    size = sum(path.stat().st_size for path in model.rglob("*") if path.is_file())
+    note(
+        f"{model}: {len(examples.labels):,} labels from {len(examples):,} examples,"
+        f" {file_size(size)}, {duration(time.monotonic() - began)}"
+    )
+    if held_out is not None:
+        with step("Evaluating"):
+            metrics = classifier.evaluate(held_out)
+        show(metrics.table())
+
+
+def _hold_out(
+    examples: Dataset, validation: str, reading: LabelledReading, seed: int
+) -> tuple[Dataset, Dataset]:
+    """The examples to learn from and those to evaluate on."""
+    try:
+        fraction = float(validation)
+    except ValueError:
+        return examples, reading.read_beside(Path(validation), "test")
+    return examples.split(fraction, seed=seed)
+
+
+def _own_tree(path: Path, examples: Dataset, classifier: Method) -> LabelTree:
+    from ..tree import LabelTree, read_taxonomy
+
+    if "tree" not in inspect.signature(classifier._fit).parameters:
+        raise ConfigError(f"--tree: {classifier.name} has no label tree")
+    return LabelTree.from_parents(read_taxonomy(path), examples.labels)
