@@ -9,6 +9,8 @@ void bind_text(nanobind::module_& module);
 
 NB_MODULE(_native, module) {
     module.doc() = "treetop's native core";
+    // Objects alive when the interpreter exits (in a traceback, say) are no news for the user.
+    nanobind::set_leak_warnings(false);
     treetop::bindings::bind_linear(module);
     treetop::bindings::bind_metrics(module);
     treetop::bindings::bind_text(module);
