@@ -191,8 +191,10 @@ def in_module(module: str) -> Iterator[Documented]:
         loaded = importlib.import_module(module)
     except ImportError:  # a Python built without it (bz2, lzma)
         return
-    for name, value in sorted(vars(loaded).items()):
-        value = vars(loaded).get(f"__{name}__", value)  # sys.__excepthook__ stays when the hook is replaced
+    for name, current in sorted(vars(loaded).items()):
+        value = vars(loaded).get(
+            f"__{name}__", current
+        )  # sys.__excepthook__: the hook itself may be replaced
         if name.startswith("_") or not _is_defined_by(module, value):
             continue
         if isinstance(value.__doc__, str):
