@@ -30,6 +30,18 @@ cpp-test: $(VENV)/.installed-test
 	PATH="$(abspath $(BIN)):$$PATH" cmake --build build/cpp-tests
 	PATH="$(abspath $(BIN)):$$PATH" ctest --test-dir build/cpp-tests --output-on-failure
 
+# Reference data: folders with train.jsonl.xz and test.jsonl.xz, by default those beside the checkout.
+DATA ?= ../shared/data/deb-tags ../shared/data/deb-deps ../shared/data/tib-core
+
+bench: $(VENV)/.installed-test $(VENV)-pecos/.installed
+	$(BIN)/python bench/xr_linear.py $(DATA) --pecos $(VENV)-pecos/bin/python --output docs/benchmarks.md
+
+$(VENV)-pecos/.installed: constraints.txt
+	$(PYTHON) -m venv $(VENV)-pecos
+	$(VENV)-pecos/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+	    'libpecos==1.2.8' 'numpy<2' 'scipy<1.14'
+	touch $@
+
 format: $(VENV)/.installed-test
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -46,4 +58,4 @@ $(VENV)/.installed-test: $(VENV)/.installed
 	touch $@
 
 clean:
-	rm -rf build $(VENV) .mypy_cache .ruff_cache .pytest_cache
+	rm -rf build $(VENV) $(VENV)-pecos .mypy_cache .ruff_cache .pytest_cache

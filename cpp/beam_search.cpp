@@ -9,9 +9,11 @@ namespace {
 
 struct Candidate {
     float score;  // products are summed as logarithms, so that tiny scores keep their order
+    float raw;    // decides between equal scores: all u >= 1 are the same to a hinge
     std::int32_t id;
     bool operator<(const Candidate& other) const {
-        return score != other.score ? score > other.score : id < other.id;
+        if (score != other.score) return score > other.score;
+        return raw != other.raw ? raw > other.raw : id < other.id;
     }
 };
 
@@ -47,7 +49,7 @@ public:
         begin_ = begin;
         const auto count = static_cast<std::size_t>(end - begin);
         // The root: log 1 where scores multiply, 0 where they meet in a noisy or.
-        beam_.assign(count, {Candidate{0.0F, 0}});
+        beam_.assign(count, {Candidate{0.0F, 0.0F, 0}});
         for (std::size_t t = 0; t < search_.levels.size(); ++t) descend(t);
 
         Ranking ranking;
@@ -84,18 +86,18 @@ private:
         std::vector<Candidate> candidates;
         for (auto& row : beam_) {
             candidates.clear();
-            for (const auto& [parent_score, node] : row) {
+            for (const auto& [parent_score, parent_raw, node] : row) {
                 const std::int64_t first = level.offsets[node];
                 const std::int64_t width = level.width(node);
                 if (level.carries(node)) {
-                    candidates.push_back({parent_score, static_cast<std::int32_t>(first)});
+                    candidates.push_back({parent_score, parent_raw, static_cast<std::int32_t>(first)});
                     ++output;
                     continue;
                 }
                 for (std::int64_t c = 0; c < width; ++c, ++output) {
                     const auto id = static_cast<std::int32_t>(first + c);
-                    candidates.push_back(
-                        {combine(transform, outputs_[output], parent_score), labels ? labels[id] : id});
+                    const float raw = outputs_[output];
+                    candidates.push_back({combine(transform, raw, parent_score), raw, labels ? labels[id] : id});
                 }
             }
             if (candidates.size() > keep) {

@@ -24,7 +24,7 @@ struct Transform {
     bool log = false;       // give the logarithm of the product back
 };
 
-// Ranked nodes of every row: best first, equal scores by smaller id.
+// Ranked nodes of every row: best first, equal scores by raw score, then by smaller id.
 struct Ranking {
     std::vector<std::int64_t> indptr{0};
     std::vector<std::int32_t> ids;

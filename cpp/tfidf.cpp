@@ -19,11 +19,16 @@ public:
     Weigher(std::span<const float> idf, const Weighting& weighting) : idf_(idf), weighting_(weighting) {}
 
     void weigh(std::span<const Entry> row, std::int32_t* indices, float* data) {
+        double occurrences = 0;
+        if (weighting_.saturation > 0) {
+            for (const Entry item : row) occurrences += weighting_.binary ? 1 : count_of(item);
+        }
         double sum = 0;
         values_.clear();
         for (const Entry item : row) {
             const double count = weighting_.binary ? 1 : count_of(item);
-            const double tf = weighting_.sublinear_tf && count > 1 ? 1 + std::log(count) : count;
+            double tf = weighting_.sublinear_tf && count > 1 ? 1 + std::log(count) : count;
+            if (weighting_.saturation > 0) tf /= tf + occurrences / weighting_.saturation;
             const double value = tf * idf_[column_of(item)];
             sum += weighting_.norm == Norm::l2 ? value * value : value;
             values_.push_back(value);

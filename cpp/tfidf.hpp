@@ -29,6 +29,7 @@ struct Weighting {
     bool smooth_idf = true;     // s = 1 in the formulas above, else s = 0
     bool sublinear_tf = false;  // 1 + ln(count) instead of count
     bool binary = false;        // count 1 for every term that occurs
+    double saturation = 0;      // s > 0: tf / (tf + n / s), n the occurrences of all terms in the text
     Norm norm = Norm::l2;
 };
 

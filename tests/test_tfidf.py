@@ -127,6 +127,16 @@ def test_equals_sklearn_on_any_unicode(texts: list[str], analyzer: str, lowercas
     assert_equals_sklearn(texts, config, [*texts[::-1], "Αὐτός ΣΑΣ. i̇ a"])
 
 
+def test_saturation_by_hand():
+    texts = ["bee bee bee ant", "bee ant ant cow"]
+    plain = {"idf": None, "norm": None}
+    rows = Tfidf(TfidfConfig(saturation=2.0, **plain)).fit_transform(texts).toarray()
+    # Four terms each, so n/s = 2: tf 1, 2, 3 become 1/3, 2/4, 3/5. Columns: ant, bee, cow.
+    np.testing.assert_allclose(rows, [[1 / 3, 3 / 5, 0], [2 / 4, 1 / 3, 1 / 3]], rtol=1e-6)
+    once = Tfidf(TfidfConfig(saturation=2.0, binary=True, **plain)).fit_transform(texts).toarray()
+    np.testing.assert_allclose(once, [[1 / 2, 1 / 2, 0], [1 / 2.5] * 3], rtol=1e-6)
+
+
 def test_every_code_point_is_read_as_python_reads_it() -> None:
     characters = [chr(c) for c in range(sys.maxunicode + 1) if not 0xD800 <= c < 0xE000]
     # In a word; before, after and between cased letters and a capital sigma, which tell the case properties.

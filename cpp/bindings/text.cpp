@@ -86,18 +86,18 @@ void bind_text(nb::module_& module) {
             "__init__",
             [](TfidfOptions* self, const std::string& analyzer, bool lowercase, int ngram_min, int ngram_max,
                const std::optional<std::string>& idf, bool smooth_idf, bool sublinear_tf, bool binary,
-               const std::optional<std::string>& norm) {
+               double saturation, const std::optional<std::string>& norm) {
                 if (ngram_min < 1 || ngram_max < ngram_min || ngram_max > 255) {
                     throw std::invalid_argument("n-gram lengths must lie between 1 and 255");
                 }
                 new (self) TfidfOptions{
                     {analyzer_named(analyzer), lowercase, ngram_min, ngram_max},
-                    {idf_named(idf), smooth_idf, sublinear_tf, binary, norm_named(norm)},
+                    {idf_named(idf), smooth_idf, sublinear_tf, binary, saturation, norm_named(norm)},
                 };
             },
             nb::kw_only(), nb::arg("analyzer"), nb::arg("lowercase"), nb::arg("ngram_min"), nb::arg("ngram_max"),
             nb::arg("idf").none(), nb::arg("smooth_idf"), nb::arg("sublinear_tf"), nb::arg("binary"),
-            nb::arg("norm").none());
+            nb::arg("saturation"), nb::arg("norm").none());
 
     nb::class_<BoundTfidf>(module, "Tfidf")
         .def(

@@ -116,6 +116,7 @@ class TfidfOptions:
         smooth_idf: bool,
         sublinear_tf: bool,
         binary: bool,
+        saturation: float,
         norm: str | None,
     ) -> None: ...
 

@@ -63,6 +63,12 @@ class TfidfConfig(Config):
     smooth_idf: bool = setting(True, "the ones beside N and df in those formulas; zeros if false")
     sublinear_tf: bool = setting(False, "1 + ln(count) instead of the count of a term in a text")
     binary: bool = setting(False, "count a term once per text, however often it occurs")
+    saturation: float | None = setting(
+        None,
+        "s: tf / (tf + n/s) instead of tf, n the occurrences of all terms in the text; repeating a word then "
+        "counts less in a short text than in a long one",
+        above=0,
+    )
     norm: str | None = setting("l2", "divide each row by this norm", choices=("l1", "l2"))
 
     def check(self) -> None:
@@ -210,6 +216,7 @@ class Tfidf:
             smooth_idf=config.smooth_idf,
             sublinear_tf=config.sublinear_tf,
             binary=config.binary,
+            saturation=config.saturation or 0.0,
             norm=config.norm,
         )
 

@@ -28,7 +28,7 @@ from .base import Method, MethodConfig, Ranked
 class XRLinearConfig(MethodConfig):
     """Settings of XR-Linear."""
 
-    tfidf: TfidfConfig = part(TfidfConfig(ngram_max=2, min_df=2, sublinear_tf=True), "features of texts")
+    tfidf: TfidfConfig = part(TfidfConfig(ngram_max=2, min_df=2, saturation=15), "features of texts")
     tree: TreeConfig = part(TreeConfig(), "the label tree")
     linear: LinearConfig = part(LinearConfig(), "classifiers and search")
 

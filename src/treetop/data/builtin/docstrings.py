@@ -192,9 +192,8 @@ def in_module(module: str) -> Iterator[Documented]:
     except ImportError:  # a Python built without it (bz2, lzma)
         return
     for name, current in sorted(vars(loaded).items()):
-        value = vars(loaded).get(
-            f"__{name}__", current
-        )  # sys.__excepthook__: the hook itself may be replaced
+        # sys.__excepthook__ is what sys.excepthook was before anybody replaced it.
+        value = vars(loaded).get(f"__{name}__", current)
         if name.startswith("_") or not _is_defined_by(module, value):
             continue
         if isinstance(value.__doc__, str):
