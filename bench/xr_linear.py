@@ -106,7 +106,7 @@ treetop {treetop.__version__}{peer}; Python {platform.python_version()}, {thread
 PECOS runs with its defaults on word uni- and bigram TF-IDF. The labels of the test set that never occur in
 training count as missed.
 
-The defaults of treetop (terms in at least two texts, saturating counts, clusters of at most 400 labels) were
+The defaults of treetop (terms in at least two texts, saturating counts, clusters of at most 1000 labels) were
 chosen with `bench/settings.py` on a validation split of the training data of these sets.
 """
 

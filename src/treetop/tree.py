@@ -29,7 +29,7 @@ class TreeConfig(Config):
     )
     branching: int = setting(16, "children of a node", at_least=2)
     leaf_size: int = setting(
-        400, "labels that a lowest cluster holds at most (balanced) or is not cut below", at_least=1
+        1000, "labels that a lowest cluster holds at most (balanced) or is not cut below", at_least=1
     )
     levels: tuple[int, ...] | None = setting(
         None, "clusters of each level from the top, as 16-256; instead of branching and leaf_size", at_least=1
