@@ -34,7 +34,7 @@ cpp-test: $(VENV)/.installed-test
 DATA ?= ../shared/data/deb-tags ../shared/data/deb-deps ../shared/data/tib-core
 
 bench: $(VENV)/.installed-test $(VENV)-pecos/.installed
-	$(BIN)/python bench/xr_linear.py $(DATA) --pecos $(VENV)-pecos/bin/python --output docs/benchmarks.md
+	$(BIN)/python bench/report.py $(DATA) --pecos $(VENV)-pecos/bin/python --output docs/benchmarks.md
 
 $(VENV)-pecos/.installed: constraints.txt
 	$(PYTHON) -m venv $(VENV)-pecos

@@ -35,28 +35,22 @@ def seconds(work: Callable[[], Any], repeat: int = 1) -> float:
     return (time.perf_counter() - start) / repeat
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--texts", type=int, help="only the first so many")
-    parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--min-df", type=int, default=1)
-    options = parser.parse_args()
-
-    texts = read_texts(options.folder / "train.jsonl.xz", options.texts)
+def compare(folder: Path, limit: int | None, rounds: int, min_df: int) -> str:
+    """A Markdown table of best times and ratios on the training texts of a folder."""
+    texts = read_texts(folder / "train.jsonl.xz", limit)
     strings = Strings.of(texts)
     short = [" ".join(texts[0].split()[:20])]
-    theirs = TfidfVectorizer(ngram_range=(1, 2), min_df=options.min_df, dtype=np.float32)
-    ours = Tfidf(TfidfConfig(ngram_max=2, min_df=options.min_df))
+    theirs = TfidfVectorizer(ngram_range=(1, 2), min_df=min_df, dtype=np.float32)
+    ours = Tfidf(TfidfConfig(ngram_max=2, min_df=min_df))
 
     best: dict[tuple[str, str], float] = {}
 
     def note(task: str, who: str, taken: float) -> None:
         best[task, who] = min(taken, best.get((task, who), taken))
 
-    for _ in range(options.rounds):
+    for _ in range(rounds):
         for threads in (1, 2):
-            who = f"treetop, {threads} threads"
+            who = f"treetop, {threads} thread{'s' if threads > 1 else ''}"
             note("fit_transform", who, seconds(lambda: ours.fit_transform(strings, threads)))  # noqa: B023
             note("transform", who, seconds(lambda: ours.transform(strings, threads)))  # noqa: B023
             note("one short text", who, seconds(lambda: ours.transform(short, threads), 300))  # noqa: B023
@@ -64,12 +58,27 @@ def main() -> None:
         note("transform", "scikit-learn", seconds(lambda: theirs.transform(texts)))
         note("one short text", "scikit-learn", seconds(lambda: theirs.transform(short), 100))
 
-    print(f"{len(texts):,} texts, {strings.buffer.nbytes / 1e6:.0f} MB, {ours.n_features:,} terms\n")
-    print(f"{'':16}{'who':22}{'time':>12}{'ratio':>9}")
+    lines = [
+        f"{folder.name}: {len(texts):,} texts, {strings.buffer.nbytes / 1e6:.0f} MB, {ours.n_features:,} terms",
+        "",
+        "| task | who | time | times as fast as scikit-learn |",
+        "|---|---|---|---|",
+    ]
     for (task, who), taken in sorted(best.items()):
         ratio = best[task, "scikit-learn"] / taken
-        shown = f"{taken * 1e6:,.0f} µs" if taken < 0.01 else f"{taken:.3f} s"
-        print(f"{task:16}{who:22}{shown:>12}{ratio:>8.1f}x")
+        shown = f"{taken * 1e6:,.0f} µs" if taken < 0.01 else f"{taken:.2f} s"
+        lines.append(f"| {task} | {who} | {shown} | {ratio:.1f} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--texts", type=int, help="only the first so many")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--min-df", type=int, default=1)
+    options = parser.parse_args()
+    print(compare(options.folder, options.texts, options.rounds, options.min_df))
 
 
 if __name__ == "__main__":

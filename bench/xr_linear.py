@@ -1,6 +1,6 @@
 """XR-Linear side by side with PECOS: the same texts, the same machine, the same number of threads.
 
-    python bench/xr_linear.py FOLDER… [--pecos PYTHON] [--threads N] [--output docs/benchmarks.md]
+    python bench/xr_linear.py FOLDER… [--pecos PYTHON] [--threads N]
 
 Each FOLDER holds train.jsonl.xz and test.jsonl.xz. PECOS gets word uni- and bigram TF-IDF and its default
 settings (teacher-forcing negatives, beam 10); treetop runs once on the very same matrices with the same beam,
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import subprocess
 import tempfile
 import time
@@ -88,44 +87,14 @@ def table(runs: list[Run]) -> str:
     return "\n".join([head, *(run.row() for run in runs)])
 
 
-def page(runs: list[Run], threads: int, pecos: Path | None) -> str:
-    peer = ""
-    if pecos is not None:
-        code = "import importlib.metadata as m; print(m.version('libpecos'))"
-        version = subprocess.run([str(pecos), "-c", code], check=True, capture_output=True, text=True).stdout
-        peer = f", libpecos {version.strip()}"
-    return f"""# Benchmarks
-
-Made by `make bench` (`bench/xr_linear.py`). Times are seconds on one machine in one run: compare them with
-each other, not with other machines. Training from texts includes TF-IDF; on given matrices it does not.
-
-{table(runs)}
-
-treetop {treetop.__version__}{peer}; Python {platform.python_version()}, {threads} threads.
-
-PECOS runs with its defaults on word uni- and bigram TF-IDF. The labels of the test set that never occur in
-training count as missed.
-
-The defaults of treetop (terms in at least two texts, saturating counts, clusters of at most 1000 labels) were
-chosen with `bench/settings.py` on a validation split of the training data of these sets.
-"""
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--pecos", type=Path, help="a Python interpreter that has libpecos")
     parser.add_argument("--threads", type=int, default=0)
-    parser.add_argument("--output", type=Path)
     options = parser.parse_args()
-    threads = thread_count(options.threads)
-    runs = []
     for folder in options.folders:
-        for run in compare(folder, options.pecos, threads):
-            print(run.row(), flush=True)
-            runs.append(run)
-    if options.output is not None:
-        options.output.write_text(page(runs, threads, options.pecos), "utf-8")
+        print(table(compare(folder, options.pecos, thread_count(options.threads))), flush=True)
 
 
 if __name__ == "__main__":

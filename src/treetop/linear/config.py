@@ -45,9 +45,7 @@ class LinearConfig(Config):
     )
     transform: str = setting("l3-hinge", "how raw scores become node scores", choices=TRANSFORMS)
     last_transform: str | None = setting(
-        None,
-        "the transform of the label level where it differs (raw: rank by raw scores)",
-        choices=TRANSFORMS,
+        None, "the transform of the label level where it differs: raw ranks by raw scores", choices=("raw",)
     )
 
     def check(self) -> None:
@@ -57,8 +55,6 @@ class LinearConfig(Config):
                     raise ConfigError(f"negatives must be made of {', '.join(NEGATIVES)}, not {part!r}")
         if not self.negatives or not self.beam:
             raise ConfigError("negatives and beam need at least one entry")
-        if self.last_transform is not None and self.last_transform not in ("raw", self.transform):
-            raise ConfigError("last_transform must be raw, or none")
 
     def schemes(self, depth: int) -> list[set[str]]:
         """The negatives of each of ``depth`` levels, from the top."""
