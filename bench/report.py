@@ -26,8 +26,8 @@ other machines. {versions}
 
 PECOS runs with its defaults (teacher-forcing negatives, beam 10) on word uni- and bigram TF-IDF, and treetop
 once on the very same matrices with clusters of at most 100 labels, as PECOS has them. Training from texts
-includes TF-IDF; on given matrices it does not. Prediction is of the whole test set. Labels of the test set that
-never occur in training count as missed.
+includes TF-IDF; on given matrices it does not. Prediction is of the whole test set. Labels of the test set
+that never occur in training count as missed.
 
 The defaults of treetop (terms in at least two texts, saturating counts, clusters of at most 1000 labels) were
 chosen with `bench/settings.py` on a validation split of the training data of these sets.

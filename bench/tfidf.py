@@ -59,7 +59,8 @@ def compare(folder: Path, limit: int | None, rounds: int, min_df: int) -> str:
         note("one short text", "scikit-learn", seconds(lambda: theirs.transform(short), 100))
 
     lines = [
-        f"{folder.name}: {len(texts):,} texts, {strings.buffer.nbytes / 1e6:.0f} MB, {ours.n_features:,} terms",
+        f"{folder.name}: {len(texts):,} texts, {strings.buffer.nbytes / 1e6:.0f} MB,"
+        f" {ours.n_features:,} terms",
         "",
         "| task | who | time | times as fast as scikit-learn |",
         "|---|---|---|---|",
