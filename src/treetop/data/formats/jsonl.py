@@ -69,7 +69,8 @@ def _parse(content: str, place: str) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         if content.strip() == "[":
             raise DataError(f"{place}: one JSON array; JSON Lines wants one object on each line") from None
-        raise DataError(f"{place}: not valid JSON ({error.msg} at column {error.colno})") from None
+        what = error.msg.removesuffix(" at")
+        raise DataError(f"{place}: not valid JSON ({what} at column {error.colno})") from None
     except (ValueError, RecursionError) as error:
         raise DataError(f"{place}: not readable JSON ({error})") from None
     if not isinstance(record, dict):
