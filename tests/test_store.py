@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 
 import numpy as np
 import pytest
@@ -69,6 +70,25 @@ def test_a_kill_before_the_manifest_leaves_the_old_model(tmp_path, monkeypatch):
     assert store.load(tmp_path / "model").config == {"seed": 1}
     store.save(tmp_path / "model", example(3))
     assert store.load(tmp_path / "model").config == {"seed": 3}
+    assert len(list((tmp_path / "model").iterdir())) == 2
+
+
+def save_often(folder, value):
+    for _ in range(15):
+        store.save(folder, example(value))
+
+
+def test_saves_at_the_same_time_leave_one_whole_model(tmp_path):
+    processes = [
+        multiprocessing.get_context("spawn").Process(target=save_often, args=(tmp_path / "model", value))
+        for value in (1, 2)
+    ]
+    for process in processes:
+        process.start()
+    while any(process.is_alive() for process in processes):
+        if (tmp_path / "model").exists():
+            assert store.load(tmp_path / "model").config in ({"seed": 1}, {"seed": 2})
+    assert [process.exitcode for process in processes] == [0, 0]
     assert len(list((tmp_path / "model").iterdir())) == 2
 
 

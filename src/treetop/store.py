@@ -14,6 +14,7 @@ import contextlib
 import json
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -50,13 +51,14 @@ def save(folder: str | os.PathLike[str], stored: Stored) -> None:
     target = Path(folder)
     try:
         check_target(target)
-        if target.exists():
-            _write(target, stored)
-        else:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with _temporary_folder(target.parent) as temporary:
-                _write(temporary, stored)
-                temporary.replace(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with _one_at_a_time(target.parent):
+            if target.exists():
+                _write(target, stored)
+            else:
+                with _temporary_folder(target.parent) as temporary:
+                    _write(temporary, stored)
+                    temporary.replace(target)
     except OSError as error:
         raise TreetopError(f"could not write the model to {target}: {error.strerror or error}") from error
 
@@ -74,20 +76,34 @@ def load(folder: str | os.PathLike[str], *, verify: bool = True) -> Stored:
     """Opens a model folder. ``verify`` compares every array with its checksum."""
     folder = Path(folder)
     manifest = read_manifest(folder)
+    try:
+        arrays = _open_arrays(folder, manifest["arrays"], verify)
+    except ModelError:
+        if read_manifest(folder) == manifest:
+            raise
+        return load(folder, verify=verify)  # a save has replaced the model in the meantime
+    return Stored(manifest["method"], manifest["config"], manifest["data"], arrays, manifest["treetop"])
+
+
+def _open_arrays(
+    folder: Path, entries: Mapping[str, Mapping[str, str]], verify: bool
+) -> dict[str, npt.NDArray]:
     arrays = {}
-    for name, entry in manifest["arrays"].items():
+    for name, entry in entries.items():
         path = folder / entry["file"]
         if path.resolve().parent.parent != folder.resolve():
             raise ModelError(f"{folder}: {name} points outside the model folder")
         if not path.is_file():
             raise ModelError(f"{folder}: the file {entry['file']} is missing")
-        if verify and _checksum(path) != entry["checksum"]:
-            raise ModelError(f"{folder}: the file {entry['file']} is damaged (its checksum does not match)")
         try:
+            if verify and _checksum(path) != entry["checksum"]:
+                raise ModelError(
+                    f"{folder}: the file {entry['file']} is damaged (its checksum does not match)"
+                )
             arrays[name] = np.load(path, mmap_mode="r", allow_pickle=False)
         except (ValueError, OSError, EOFError):
             raise ModelError(f"{folder}: the file {entry['file']} is damaged") from None
-    return Stored(manifest["method"], manifest["config"], manifest["data"], arrays, manifest["treetop"])
+    return arrays
 
 
 def read_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
@@ -153,6 +169,23 @@ def _write(folder: Path, stored: Stored) -> None:
         for old in folder.glob(pattern):
             if old.name != arrays_name:
                 shutil.rmtree(old, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _one_at_a_time(folder: Path) -> Iterator[None]:
+    """Waits for other saves into ``folder``; a system or file system without such locks goes on without."""
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)  # gives the lock back
 
 
 @contextlib.contextmanager
