@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -46,7 +47,7 @@ def test_a_failed_save_leaves_the_old_model(tmp_path, monkeypatch):
             raise OSError(28, "No space left on device")
         real_save(file, array, **options)
 
-    monkeypatch.setattr(np, "save", full_disk)
+    monkeypatch.setattr(store, "_write_array", full_disk)
     with pytest.raises(TreetopError, match="No space left on device") as caught:
         store.save(tmp_path / "model", example(2))
     assert caught.value.exit_code == 1
@@ -151,10 +152,21 @@ def test_wrong_folders_and_manifests(tmp_path):
         store.load(tmp_path / "nowhere")
     with pytest.raises(ModelError, match=r"no manifest\.json"):
         store.load(tmp_path)
-    for text in ("{", "[]", '{"format": "cake", "version": 1}', '{"format": "treetop-model", "version": 1}'):
+    whole = {"format": "treetop-model", "version": 1, "treetop": "0", "method": "m", "config": {}, "data": {}}
+    broken = [json.dumps(whole | change) for change in ({"version": "x"}, {"arrays": []}, {"data": None})]
+    for text in ("{", "[]", '{"format": "cake", "version": 1}', '{"format": "treetop-model"}', *broken):
         (tmp_path / store.MANIFEST).write_text(text)
         with pytest.raises(ModelError, match="not a model manifest"):
             store.load(tmp_path)
+    (tmp_path / store.MANIFEST).write_text(json.dumps(whole | {"arrays": {"b": {"file": "x"}}}))
+    with pytest.raises(ModelError, match="no file and checksum of b"):
+        store.load(tmp_path)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_is_called_so():
+    with pytest.raises(OSError, match="No space left"), Path("/dev/full").open("wb") as file:
+        store._write_array(file, np.zeros(100_000))
 
 
 def test_arrays_outside_the_folder_are_refused(tmp_path):

@@ -19,7 +19,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ from .errors import ModelError, TreetopError
 FORMAT = "treetop-model"
 VERSION = 1
 MANIFEST = "manifest.json"
+_MANIFEST_FIELDS = {"treetop": str, "method": str, "config": dict, "data": dict, "arrays": dict}
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,8 @@ def _open_arrays(
 ) -> dict[str, npt.NDArray]:
     arrays = {}
     for name, entry in entries.items():
+        if not isinstance(entry, dict) or not {"file", "checksum"} <= entry.keys():
+            raise ModelError(f"{folder / MANIFEST} is damaged: it says no file and checksum of {name}")
         path = folder / entry["file"]
         if path.resolve().parent.parent != folder.resolve():
             raise ModelError(f"{folder}: {name} points outside the model folder")
@@ -115,7 +118,9 @@ def read_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         manifest = json.loads(path.read_text("utf-8"))
         kind, version = manifest["format"], manifest["version"]
-        complete = all(key in manifest for key in ("method", "config", "data", "arrays", "treetop"))
+        complete = isinstance(version, int) and all(
+            isinstance(manifest[key], kind_of) for key, kind_of in _MANIFEST_FIELDS.items()
+        )
     except (ValueError, KeyError, TypeError):
         raise ModelError(f"{path} is damaged: it is not a model manifest") from None
     if kind != FORMAT or not complete:
@@ -136,7 +141,7 @@ def _write(folder: Path, stored: Stored) -> None:
         for name, array in stored.arrays.items():
             path = temporary / f"{name}.npy"
             with path.open("wb") as file:
-                np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+                _write_array(file, np.ascontiguousarray(array))
                 file.flush()
                 os.fsync(file.fileno())
             entries[name] = {"checksum": _checksum(path)}
@@ -197,6 +202,14 @@ def _temporary_folder(parent: Path) -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _write_array(file: BinaryIO, array: npt.NDArray) -> None:
+    """As `np.save`, whose complaint about a full disk does not name the reason."""
+    if array.dtype.hasobject:
+        raise ValueError("a model holds arrays of numbers only")
+    np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
+    file.write(array.reshape(-1).view(np.uint8).data)
 
 
 def _checksum(path: Path) -> str:
