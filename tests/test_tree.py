@@ -91,6 +91,13 @@ def test_given_level_sizes():
         TreeConfig(levels=(20, 4))
 
 
+def test_a_cluster_for_every_label():
+    X, Y = planted(60, 6, 30, seed=2)
+    vectors = pifa(X, Y, share_rows=True, threads=1)
+    tree = build_tree(vectors, TreeConfig(leaf_size=1, branching=2), seed=0, threads=1)
+    assert tree.sizes == [2, 4, 6]
+
+
 def test_clusters_follow_the_planted_groups():
     """Labels of two topics that share no feature end in two pure clusters."""
     vectors = normalize_rows(

@@ -205,8 +205,10 @@ def read_taxonomy(path: str | os.PathLike[str]) -> dict[str, str | None]:
     parents: dict[str, str | None] = {}
     try:
         lines = Path(path).read_text("utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: the taxonomy cannot be read ({error})") from None
+    except OSError as error:
+        raise DataError(f"{path}: the taxonomy cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise DataError(f"{path}: the taxonomy is not UTF-8 text") from None
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -299,7 +301,8 @@ def build_tree(vectors: sparse.csr_matrix, config: TreeConfig, *, seed: int, thr
 
 def _cluster_sizes(labels: int, config: TreeConfig) -> list[int]:
     if config.levels is None:
-        return level_sizes(labels, config.leaf_size, config.branching)
+        sizes = level_sizes(labels, config.leaf_size, config.branching)
+        return [size for size in sizes if size < labels]  # a power of two may pass the number of labels
     sizes = [size for size in config.levels if size != labels]
     if sizes and sizes[-1] > labels:
         raise ConfigError(f"tree.levels asks for {sizes[-1]:,} clusters but there are {labels:,} labels")
