@@ -14,7 +14,7 @@ from treetop.errors import ConfigError
 @dataclass(frozen=True)
 class Inner(Config):
     size: int = setting(3, "how many", at_least=1)
-    shape: tuple[int, ...] | None = setting(None, "sizes from the top")
+    shape: tuple[int, ...] | None = setting(None, "sizes from the top", at_least=1)
     both: float = setting(0.5, "in two places", above=0, at_most=1)
 
 
@@ -52,6 +52,8 @@ def test_values_are_taken_as_objects_or_text():
         ({"inner.both": "nan"}, "both must be float"),
         ({"inner": 3}, "group of settings"),
         ({"shape": [1, "x"]}, "shape must be"),
+        ({"shape": "-3"}, "shape must be at least 1, not -3"),
+        ({"size": 10**12}, "size must be at most 2147483647, not 1000000000000"),
     ],
 )
 def test_bad_values_are_named(changes, message):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import math
+import re
 import types
 import typing
 from collections.abc import Iterator, Mapping
@@ -20,6 +21,9 @@ from .errors import ConfigError
 
 if typing.TYPE_CHECKING:
     from typing_extensions import Self
+
+LARGEST = 2**31 - 1
+"""Of whole numbers, where a setting names no other limit: the native core counts with 32 bits."""
 
 
 def setting(
@@ -150,7 +154,7 @@ def _convert(value: Any, annotation: Any, name: str) -> Any:
     if typing.get_origin(annotation) is tuple:
         item = typing.get_args(annotation)[0]
         if isinstance(value, str):
-            pieces = (value.replace("-", ",") if item is int else value).split(",")
+            pieces = re.split(r",|(?<=\d)-" if item is int else ",", value)
             value = [piece.strip() for piece in pieces if piece.strip()]
         one = not isinstance(value, typing.Iterable)
         return tuple(_convert(piece, item, name) for piece in ([value] if one else value))
@@ -193,5 +197,12 @@ def _check_range(value: Any, field: dataclasses.Field[Any]) -> None:
             raise ConfigError(f"{field.name} must be at least {limits['at_least']:g}, not {item!r}")
         if limits.get("above") is not None and item <= limits["above"]:
             raise ConfigError(f"{field.name} must be above {limits['above']:g}, not {item!r}")
-        if limits.get("at_most") is not None and item > limits["at_most"]:
-            raise ConfigError(f"{field.name} must be at most {limits['at_most']:g}, not {item!r}")
+        at_most = limits.get("at_most")
+        if at_most is None and isinstance(item, int):
+            at_most = LARGEST
+        if at_most is not None and item > at_most:
+            raise ConfigError(f"{field.name} must be at most {_plain(at_most)}, not {item!r}")
+
+
+def _plain(number: float) -> str:
+    return str(number) if isinstance(number, int) else f"{number:g}"

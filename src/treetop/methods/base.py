@@ -38,7 +38,7 @@ class MethodConfig(Config):
     """What every method can be told."""
 
     threads: int = setting(0, "threads to use; 0: all cores. The model does not depend on it", at_least=0)
-    seed: int = setting(0, "the same seed gives the same model", at_least=0)
+    seed: int = setting(0, "the same seed gives the same model", at_least=0, at_most=2**63 - 1)
 
 
 class Method(ABC):
