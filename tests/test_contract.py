@@ -197,6 +197,11 @@ def test_one_label_only(name):
     assert [item.label for item in model.predict("bread", k=1)[0]] == ["baking"]
 
 
+def test_one_text_only(name):
+    model = new(name).fit(["bread and flour"], [["baking"]])
+    assert [item.label for item in model.predict("bread", k=1)[0]] == ["baking"]
+
+
 def test_bad_training_input(name):
     with pytest.raises(DataError, match="no examples"):
         new(name).fit([], [])
@@ -228,6 +233,8 @@ def test_bad_settings(name):
         treetop.make(name, sed=1)
     with pytest.raises(ConfigError, match="threads must be at least 0"):
         treetop.make(name, threads=-1)
+    with pytest.raises(ConfigError, match="seed must be at most"):
+        treetop.make(name, seed=2**64)
 
 
 FEATURE_METHODS = ["xr-linear"]

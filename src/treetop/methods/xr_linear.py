@@ -15,7 +15,7 @@ from scipy import sparse
 from .. import store
 from ..config import part
 from ..data import Dataset
-from ..errors import DataError
+from ..errors import ConfigError, DataError
 from ..features import Tfidf, TfidfConfig
 from ..linear import LinearConfig, TreeModel
 from ..progress import step
@@ -82,8 +82,8 @@ class XRLinear(Method):
             try:
                 tfidf = Tfidf(self.config.tfidf)
                 return tfidf, tfidf.fit_transform(texts, self.threads, progress)
-            except DataError:
-                if self.config.tfidf.min_df <= 1:
+            except (ConfigError, DataError) as error:
+                if self.config.tfidf.min_df <= 1 or (isinstance(error, ConfigError) and len(texts) > 1):
                     raise
                 tfidf = Tfidf(self.config.tfidf.replace_settings({"min_df": 1}))
                 return tfidf, tfidf.fit_transform(texts, self.threads, progress)
