@@ -198,8 +198,9 @@ def test_one_label_only(name):
 
 
 def test_one_text_only(name):
-    model = new(name).fit(["bread and flour"], [["baking"]])
-    assert [item.label for item in model.predict("bread", k=1)[0]] == ["baking"]
+    model = new(name).fit(["bread and flour"], ["baking"])
+    assert [item.label for item in model.predict("bread")[0]] == ["baking"]
+    assert len(model.predict(text for text in ["bread", "flour"])) == 2
 
 
 def test_bad_training_input(name):
@@ -213,6 +214,10 @@ def test_bad_training_input(name):
         new(name).fit(["a text", "another"], [["x"]])
     with pytest.raises(DataError, match="row 1 is a int, not a text"):
         new(name).fit(["a text", 3], [["x"], ["y"]])
+    with pytest.raises(DataError, match="labels of row 1 are a NoneType"):
+        new(name).fit(["a text", "another"], [["x"], None])
+    with pytest.raises(DataError, match="a str is not a list of texts"):
+        new(name).fit("a text", [["x"]])
 
 
 def test_bad_prediction_input(name, model, test):
@@ -222,8 +227,14 @@ def test_bad_prediction_input(name, model, test):
         model.predict(test, k=7)
     with pytest.raises(DataError, match="k must be at least 1"):
         model.predict(test, k=0)
+    with pytest.raises(DataError, match=r"k must be a whole number, not 2\.5"):
+        model.predict(test, k=2.5)
     with pytest.raises(DataError, match="row 0 is a NoneType"):
         model.predict([None])
+    with pytest.raises(DataError, match="a NoneType is not a list of texts"):
+        model.predict(None)
+    with pytest.raises(DataError, match="needs a labelled Dataset"):
+        model.evaluate(["text"])
     with pytest.raises(DataError, match="trained on texts"):
         model.predict(sparse.csr_matrix((1, 3), dtype=np.float32))
 

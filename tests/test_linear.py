@@ -239,6 +239,8 @@ def test_bad_settings_and_bad_shapes():
     tree = small_tree(X, Y)
     with pytest.raises(ConfigError, match="given"):
         TreeModel.fit(X, Y, tree, LinearConfig(negatives=("given",)))
+    with pytest.raises(DataError, match=r"negatives are a matrix of 3 ×"):
+        TreeModel.fit(X, Y, tree, LinearConfig(negatives=("given",)), negatives=Y[:3])
     model = TreeModel.fit(X, Y, tree, LinearConfig())
     with pytest.raises(DataError, match="30 features"):
         model.rank(X[:, :20], 3)

@@ -36,8 +36,6 @@ def predict(
     check_output(output)
     classifier = load_model(model, threads)
     examples = reading.read(data)
-    if k is None:
-        k = min(5, len(classifier.label_counts))
     with step("Predicting"):
         predictions = classifier.predict(examples, k, threshold=threshold)
     predictions.write("-" if output is None else output)

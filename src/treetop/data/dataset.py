@@ -64,7 +64,7 @@ class Dataset:
         groups: Iterable[str] | None = None,
         source: str = "the data",
     ) -> Dataset:
-        """Texts and, for each, its labels by name."""
+        """Texts and, for each, its labels by name; a string alone is one label."""
         vocabulary, Y = (Strings.of([]), None) if labels is None else index_labels(labels)
         return cls(
             labels=vocabulary,
@@ -222,8 +222,10 @@ def split_rows(
 def index_labels(labels: Iterable[Iterable[str]]) -> tuple[Strings, sparse.csr_matrix]:
     """Label names of each example → sorted vocabulary and examples × labels matrix."""
     indexer = LabelIndexer()
-    for names in labels:
-        indexer.append(names)
+    for row, names in enumerate(labels):
+        if not isinstance(names, Iterable):
+            raise DataError(f"the labels of row {row} are a {type(names).__name__}, not a list of names")
+        indexer.append([names] if isinstance(names, str) else names)
     return indexer.build()
 
 

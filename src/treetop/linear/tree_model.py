@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from .. import _native
+from ..data.dataset import label_matrix
 from ..errors import ConfigError, DataError
 from ..progress import step
 from ..sparse import binarize, csr_arrays, merge_columns, normalize_rows, transpose
@@ -80,7 +82,7 @@ class TreeModel:
         """``Y`` holds relevance weights (1 in the plain case); ``negatives`` (for "given") is like ``Y``."""
         model = cls(tree, [], config, X.shape[1])
         relevance = _relevance_chain(Y, tree)
-        given = None if negatives is None else _relevance_chain(negatives, tree)
+        given = None if negatives is None else _relevance_chain(_like(Y, negatives), tree)
         features = csr_arrays(X)
         schemes = config.schemes(tree.depth)
         for level in range(tree.depth):
@@ -184,6 +186,14 @@ class TreeModel:
             for number in range(tree.depth)
         ]
         return cls(tree, levels, config, n_features)
+
+
+def _like(Y: sparse.csr_matrix, negatives: Any) -> sparse.csr_matrix:
+    matrix = label_matrix(negatives, "the negatives")
+    if matrix.shape != Y.shape:
+        sizes = [f"{rows:,} × {columns:,}" for rows, columns in (matrix.shape, Y.shape)]
+        raise DataError(f"the negatives are a matrix of {sizes[0]}, but the labels one of {sizes[1]}")
+    return matrix
 
 
 def _relevance_chain(R: sparse.csr_matrix, tree: LabelTree) -> list[sparse.csr_matrix]:

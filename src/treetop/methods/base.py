@@ -77,10 +77,17 @@ class Method(ABC):
         return self
 
     def predict(
-        self, inputs: Inputs, k: int = 5, *, threshold: float | None = None, **options: Any
+        self, inputs: Inputs, k: int | None = None, *, threshold: float | None = None, **options: Any
     ) -> Predictions:
-        """The ``k`` best labels of every input, best first; with ``threshold`` only scores above it."""
+        """The ``k`` best labels of every input, best first; with ``threshold`` only scores above it.
+
+        Without ``k``: five, or all where there are fewer.
+        """
         known = self._fitted()
+        if k is None:
+            k = min(5, len(known))
+        if not isinstance(k, (int, np.integer)):
+            raise DataError(f"k must be a whole number, not {k!r}")
         if k < 1:
             raise DataError(f"k must be at least 1, not {k}")
         if k > len(known):
@@ -95,6 +102,8 @@ class Method(ABC):
         from ..metrics import evaluate
 
         known = self._fitted()
+        if not isinstance(data, Dataset) or not ks:
+            raise DataError("evaluate needs a labelled Dataset and at least one k")
         predictions = self.predict(data, k=min(max(ks), len(known)))
         return evaluate(
             predictions,
@@ -187,10 +196,13 @@ def _as_dataset(inputs: Inputs) -> Dataset:
 def _checked_texts(texts: Any) -> Iterable[str]:
     if isinstance(texts, Strings):
         return texts
-    for row, text in enumerate(texts):
+    if isinstance(texts, str) or not isinstance(texts, Iterable):
+        raise DataError(f"the input: a {type(texts).__name__} is not a list of texts or a matrix")
+    listed: list[str] = list(texts)
+    for row, text in enumerate(listed):
         if not isinstance(text, str):
             raise DataError(f"the input: row {row} is a {type(text).__name__}, not a text")
-    return list(texts)
+    return listed
 
 
 def _training_set(data: Dataset | Inputs, labels: Any) -> Dataset:
