@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 
 import numpy as np
@@ -235,15 +236,31 @@ def test_bad_lines_are_named(tmp_path, line: str, message: str) -> None:
 
 
 def test_unusable_files(tmp_path) -> None:
-    with pytest.raises(DataError, match="cannot read the predictions"):
+    with pytest.raises(DataError, match="no such file"):
         Predictions.read(tmp_path / "absent.jsonl")
     (tmp_path / "bytes.jsonl").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(DataError, match="not UTF-8"):
+    with pytest.raises(DataError, match="not valid UTF-8"):
         Predictions.read(tmp_path / "bytes.jsonl")
-    with pytest.raises(DataError, match="cannot write the predictions"):
+    with pytest.raises(DataError, match="does not exist"):
         small().write(tmp_path / "absent" / "p.jsonl")
-    with pytest.raises(DataError, match="cannot write the predictions"):
+    with pytest.raises(DataError, match="is a folder"):
         small().write(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_compressed_files_links_and_pipes(tmp_path) -> None:
+    small().write(tmp_path / "p.jsonl.gz")
+    assert (tmp_path / "p.jsonl.gz").read_bytes()[:2] == b"\x1f\x8b"
+    assert Predictions.read(tmp_path / "p.jsonl.gz").labels == small().labels
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "p.jsonl")
+    small().write(tmp_path / "link.jsonl")
+    assert (tmp_path / "link.jsonl").is_symlink() and (tmp_path / "p.jsonl").is_file()
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    small().write(tmp_path / "pipe")
+    assert os.read(reader, 1 << 16) == (tmp_path / "p.jsonl").read_bytes()
+    os.close(reader)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.jsonl", "p.jsonl", "p.jsonl.gz", "pipe"]
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:

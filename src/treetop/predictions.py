@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 import os
@@ -17,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from .data.files import Input, Output
 from .errors import ConfigError, DataError, MissingExtraError, TreetopError
 from .strings import Strings, StringsBuilder
 
@@ -214,14 +214,18 @@ class Predictions:
     def write(self, target: str | os.PathLike[str] | IO[str]) -> None:
         """JSON lines ``{"id": …, "labels": [{"label": …, "score": …}, …]}``, best label first.
 
-        ``target`` is a path, ``-`` for standard output, or an open text file. Examples without ids are
+        ``target`` is a path (``.gz``, ``.xz``, ``.zst`` and ``.bz2`` compress), ``-`` for standard output, or
+        an open text file. Examples without ids are
         numbered from 0. Scores are written with as many digits as it takes to read the same float32 back.
         """
         if target == "-":
             target = sys.stdout
         if isinstance(target, (str, os.PathLike)):
-            with _written_whole(Path(target)) as stream:
-                stream.writelines(self._json_lines(ascii_only=False))
+            try:
+                with Output() as output:
+                    output.text(Path(target)).writelines(self._json_lines(ascii_only=False))
+            except OSError as error:
+                raise TreetopError(f"{target}: cannot be written ({error.strerror or error})") from None
         else:
             encoding = getattr(target, "encoding", None) or "utf-8"
             target.writelines(self._json_lines(ascii_only=encoding.lower() not in ("utf-8", "utf8")))
@@ -236,12 +240,8 @@ class Predictions:
         if source == "-":
             source = sys.stdin
         if isinstance(source, (str, os.PathLike)):
-            try:
-                with Path(source).open(encoding="utf-8") as stream:
-                    return _read_json_lines(cls, stream, os.fspath(source))
-            except (OSError, UnicodeDecodeError) as error:
-                reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-                raise DataError(f"{os.fspath(source)}: cannot read the predictions: {reason}") from None
+            with Input(source) as opened:
+                return _read_json_lines(cls, (text for _, text in opened.lines()), opened.name)
         return _read_json_lines(cls, source, str(getattr(source, "name", "predictions")))
 
     def _check_at(self, bad: npt.NDArray[np.bool_], complaint: str) -> None:
@@ -305,29 +305,6 @@ def _indptr(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     indptr = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, out=indptr[1:])
     return indptr
-
-
-@contextlib.contextmanager
-def _written_whole(path: Path) -> Iterator[IO[str]]:
-    """A text file that appears under its name only when everything has been written.
-
-    Something that is not a plain file (a pipe, a device) is written to directly, never replaced.
-    """
-    direct = path.exists() and not path.is_file()
-    part = path if direct else path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("w", encoding="utf-8", newline="\n") as stream:
-            yield stream
-        if not direct:
-            part.replace(path)
-    except BaseException as error:
-        if not direct:
-            part.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            # A wrong path is the caller's to mend, a full disk is not.
-            kind = TreetopError if path.parent.is_dir() and not path.is_dir() else DataError
-            raise kind(f"{path}: cannot write the predictions: {error.strerror}") from None
-        raise
 
 
 def _read_json_lines(cls: type[Predictions], lines: Iterable[str], source: str) -> Predictions:

@@ -100,7 +100,8 @@ class Input:
 class Output:
     """Files written under temporary names in their own folders, renamed when the ``with`` block ends well.
 
-    An error inside the block leaves every earlier file as it was. Text files are UTF-8 with LF line ends;
+    An error inside the block leaves every earlier file as it was. A pipe or a device is written to directly,
+    never replaced. Text files are UTF-8 with LF line ends;
     ``.gz``, ``.xz``, ``.zst`` and ``.bz2`` are compressed.
     """
 
@@ -117,12 +118,15 @@ class Output:
             raise DataError(f"{path}: is a folder, not a file")
         if not path.parent.is_dir():
             raise DataError(f"{path}: the folder {path.parent} does not exist")
+        if path.exists() and not path.is_file():
+            return path
+        path = path.resolve()  # a link stays a link
         temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
         self._renames.append((temporary, path))
         return temporary
 
     def binary(self, path: Path) -> BinaryIO:
-        file = self._open.enter_context(self.path(path).open("xb"))
+        file = self._open.enter_context(self.path(path).open("wb"))
         return self._open.enter_context(compressing(file, path.name))
 
     def text(self, path: Path) -> TextIO:
