@@ -137,6 +137,11 @@ def test_taxonomy_file(tmp_path):
     path.write_text("cat mammal\n", "utf-8")
     with pytest.raises(DataError, match="line 1"):
         read_taxonomy(path)
+    path.write_text("cat\tmammal\ncat\tpet\n", "utf-8")
+    with pytest.raises(DataError, match="line 2: 'cat' has another parent already, 'mammal'"):
+        read_taxonomy(path)
+    with pytest.raises(DataError, match="no such file"):
+        read_taxonomy(tmp_path / "absent.tsv")
 
 
 def test_drawing_names_the_frequent_labels():

@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +13,7 @@ from scipy import sparse
 
 from . import _native
 from .config import Config, setting
+from .data.files import Input
 from .errors import ConfigError, DataError
 from .progress import step
 from .sparse import csr_arrays, normalize_rows, transpose
@@ -203,19 +203,18 @@ def _ancestry(name: str, parents: Mapping[str, str | None]) -> list[str]:
 def read_taxonomy(path: str | os.PathLike[str]) -> dict[str, str | None]:
     """A taxonomy file: ``node<TAB>parent`` on each line; an empty parent is the top."""
     parents: dict[str, str | None] = {}
-    try:
-        lines = Path(path).read_text("utf-8-sig").splitlines()
-    except OSError as error:
-        raise DataError(f"{path}: the taxonomy cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError:
-        raise DataError(f"{path}: the taxonomy is not UTF-8 text") from None
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        node, separator, parent = line.partition("\t")
-        if not separator:
-            raise DataError(f"{path} line {number}: expected node<TAB>parent")
-        parents[node.strip()] = parent.strip() or None
+    with Input(path) as source:
+        for number, line in source.lines():
+            if not line.strip():
+                continue
+            node, tab, parent = line.partition("\t")
+            node, above = node.strip(), parent.strip() or None
+            if not tab or not node:
+                raise DataError(f"{path} line {number}: expected node<TAB>parent")
+            if parents.setdefault(node, above) != above:
+                raise DataError(
+                    f"{path} line {number}: {node!r} has another parent already, {parents[node]!r}"
+                )
     return parents
 
 

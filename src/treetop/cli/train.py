@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import ConfigError
+from ..errors import ConfigError, DataError
 from ..progress import step
 from .methods import method_names
 from .options import (
@@ -111,4 +111,7 @@ def _own_tree(path: Path, examples: Dataset, classifier: Method) -> LabelTree:
 
     if "tree" not in inspect.signature(classifier._fit).parameters:
         raise ConfigError(f"--tree: {classifier.name} has no label tree")
-    return LabelTree.from_parents(read_taxonomy(path), examples.labels)
+    parents = read_taxonomy(path)
+    if not any(name in parents for name in examples.labels):
+        raise DataError(f"{path}: lists none of the labels of {examples.source}")
+    return LabelTree.from_parents(parents, examples.labels)
