@@ -130,6 +130,11 @@ def test_train_with_a_taxonomy_and_label_texts(folder, tmp_path, run):
     assert treetop.load(tmp_path / "m").tree.sizes == [3, LABELS]
     picture = run("info", tmp_path / "m", "--tree").out
     assert "12 labels in a tree 3-12" in picture and "felis catus" in picture
+    (tmp_path / "other.tsv").write_text("gold\tmetal\n")
+    outcome = run(
+        "-q", "train", folder / "train.jsonl", "-m", tmp_path / "n", "--tree", tmp_path / "other.tsv"
+    )
+    outcome.sentence(2, "other.tsv", "lists none of the labels")
 
 
 def test_predict_writes_json_lines(folder, tmp_path, run, monkeypatch):
@@ -225,6 +230,9 @@ def test_data_convert_and_split(folder, tmp_path, run):
     assert run("data", "split", folder / "train.jsonl", *options, *outputs).code == 0
     authors = [{json.loads(line)["group"] for line in part.read_text().splitlines()} for part in parts]
     assert not authors[0] & authors[1] and authors[0] | authors[1] == set(ANIMALS)
+    same = ("--output-train", parts[0], "--output-test", parts[0])
+    run("-q", "data", "split", folder / "train.jsonl", *same).sentence(2, "the same file")
+    run("-q", "data", "convert", folder / "train.jsonl", tmp_path / "x.foo").sentence(2, "end it in", ".csv")
 
 
 def test_data_build(tmp_path, run):

@@ -438,8 +438,8 @@ def test_write_refuses_what_a_format_cannot_hold(tmp_path):
         (Dataset.from_texts(["t"], [[""]]), "a.jsonl", {}, "empty name"),
         (Dataset.from_texts(["t"], [["a;b"]]), "a.csv", {"label_separator": ";"}, "'a;b' cannot be written"),
         (Dataset.from_texts(["t"], [["a"]], ids=["1\t2"]), "a.tsv", {}, "id '1\\t2' cannot be written"),
-        (two(), "a.txt", {}, "--format"),
-        (two(), "a.what", {}, "--format"),
+        (two(), "a.txt", {}, "end it in"),
+        (two(), "a.what", {}, "end it in"),
         (two(), "nowhere/a.jsonl", {}, "does not exist"),
     ]
     for dataset, name, options, words in cases:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ..errors import ConfigError
 from ..progress import step
 from .options import Group, LabelledReading
 from .output import check_output
@@ -31,6 +32,8 @@ def split(
 
     for path in (output_train, output_test):
         check_output(path)
+    if output_train.resolve() == output_test.resolve():
+        raise ConfigError("--output-train and --output-test name the same file")
     examples = reading.read(data, group=group, need_labels=False)
     parts = examples.split(fraction, seed=seed, by_group=group is not None)
     for part, path in zip(parts, (output_train, output_test), strict=True):

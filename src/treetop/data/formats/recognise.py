@@ -46,7 +46,10 @@ def recognise_output(path: Path, labelled: bool) -> Format:
     """The format a new file's name asks for; ``.txt`` only where there are no labels to lose."""
     format = _of_name(path)
     if format is None or (format.name == "txt" and labelled):
-        raise _unknown(str(path))
+        suffixes = ", ".join(
+            row.suffixes[0] for row in FORMATS.values() if row.suffixes and row is not format
+        )
+        raise DataError(f"{path}: its name does not tell the format; end it in one of {suffixes}")
     return format
 
 
