@@ -392,6 +392,7 @@ def test_a_full_disk(folder, tmp_path):
         ("predict", folder / "model", folder / "test.jsonl", "--output", tmp_path / "p.jsonl"),
         ("train", folder / "train.jsonl", "--model", tmp_path / "m"),
         ("data", "convert", folder / "train.jsonl", tmp_path / "c.csv"),
+        ("data", "convert", folder / "train.jsonl", tmp_path / "c", "--to", "pecos"),
         ("evaluate", folder / "model", folder / "test.jsonl", "--confidence", "--json", tmp_path / "r.json"),
     ]
     for command in commands:

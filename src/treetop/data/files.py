@@ -9,7 +9,7 @@ import os
 import sys
 import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, TextIO, cast
@@ -108,9 +108,16 @@ class Output:
     def __init__(self) -> None:
         self._open = ExitStack()  # closes a text before its compressor, that before its file
         self._renames: list[tuple[Path, Path]] = []
+        self._folders: list[Path] = []
 
     def __enter__(self) -> Output:
         return self
+
+    def folder(self, path: Path) -> None:
+        """A folder that is there, or is made and stays if something is written into it."""
+        if not path.is_dir():
+            path.mkdir()
+            self._folders.append(path)
 
     def path(self, path: Path) -> Path:
         """A temporary path that becomes ``path``, for libraries that want a file name."""
@@ -143,6 +150,9 @@ class Output:
         finally:
             for temporary, _ in self._renames:
                 temporary.unlink(missing_ok=True)
+            for folder in self._folders:
+                with suppress(OSError):  # it is not empty
+                    folder.rmdir()
 
 
 def with_any_suffix(path: Path) -> Path | None:

@@ -72,7 +72,7 @@ def write(dataset: Dataset, path: Path, options: WriteOptions, output: Output) -
     else:
         folder, split = path, _short(options.split or "train")
     _check_same_labels(dataset, folder)
-    folder.mkdir(exist_ok=True)
+    output.folder(folder)
     if dataset.X is not None:
         sparse.save_npz(output.binary(folder / f"X.{split}.npz"), dataset.X)
     if dataset.texts is not None:

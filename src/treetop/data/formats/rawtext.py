@@ -43,7 +43,7 @@ def read(source: Input, options: ReadOptions) -> Dataset:
 def write(dataset: Dataset, path: Path, options: WriteOptions, output: Output) -> None:
     check_one_word_labels(dataset, "rawtext")
     if path.is_dir() or not path.suffix:
-        path.mkdir(exist_ok=True)
+        output.folder(path)
         path /= f"{options.split or 'train'}_raw_texts.txt"
     match = _match(path)
     write_texts(dataset, path, output)
