@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -49,7 +50,11 @@ void parallel_for(std::int64_t count, int threads, Task&& task, Monitor* monitor
     const int helpers = static_cast<int>(std::min<std::int64_t>(std::max(threads, 1), count)) - 1;
     std::vector<std::thread> crew;
     crew.reserve(static_cast<std::size_t>(std::max(helpers, 0)));
-    for (int worker = 1; worker <= helpers; ++worker) crew.emplace_back(work, worker);
+    try {
+        for (int worker = 1; worker <= helpers; ++worker) crew.emplace_back(work, worker);
+    } catch (const std::system_error&) {
+        // The system grants no more threads: those that are here do the work.
+    }
     work(0);
     for (auto& thread : crew) thread.join();
     if (error) std::rethrow_exception(error);
