@@ -109,7 +109,9 @@ private:
                             for (std::int64_t i = begin; i < end; ++i) {
                                 const auto item = items[static_cast<std::size_t>(i)];
                                 const double value = product(item, 1) * right_scale - product(item, 0) * left_scale;
-                                scored_[static_cast<std::size_t>(i)] = {static_cast<float>(value), item};
+                                // NaN, from values that overflow, has no place in an order.
+                                const auto score = std::isnan(value) ? 0.0F : static_cast<float>(value);
+                                scored_[static_cast<std::size_t>(i)] = {score, item};
                             }
                         });
     }
@@ -156,7 +158,6 @@ Clusters balanced_clusters(const Csr& vectors, const std::vector<std::int64_t>& 
     std::vector<Centres> centres(static_cast<std::size_t>(threads));
     std::vector<std::int64_t> borders{0, vectors.rows};  // of the nodes of the current level, in `order`
     std::uint64_t stream = 0;
-    std::int64_t done = 0;
     const std::int64_t total = sizes.empty() ? 0 : sizes.back();
 
     for (const auto size : sizes) {
@@ -165,7 +166,10 @@ Clusters balanced_clusters(const Csr& vectors, const std::vector<std::int64_t>& 
         std::vector<std::int64_t> offsets{0};
         std::vector<Cut> cuts;
         for (std::int64_t p = 0; p < parents; ++p) {
-            offsets.push_back(size * (p + 1) / parents);
+            // An even share of the children, but no node gets more of them than it has labels, or none at all.
+            const std::int64_t least = std::max(offsets[p] + 1, size - (vectors.rows - borders[p + 1]));
+            const std::int64_t most = std::min(offsets[p] + borders[p + 1] - borders[p], size - (parents - p - 1));
+            offsets.push_back(std::clamp(size * (p + 1) / parents, least, most));
             cuts.push_back({borders[p], borders[p + 1], offsets[p + 1] - offsets[p], stream++});
         }
 
@@ -179,7 +183,6 @@ Clusters balanced_clusters(const Csr& vectors, const std::vector<std::int64_t>& 
                 Centres& own = centres[static_cast<std::size_t>(worker)];
                 own.resize(2 * static_cast<std::size_t>(vectors.cols));
                 const std::int64_t n = cut.end - cut.begin;
-                if (n < cut.children) throw std::invalid_argument("a node has fewer labels than children");
                 const std::int64_t left = n * (cut.children / 2) / cut.children;
                 Bisection(vectors, options, inner_threads, own)
                     .run({result.order.data() + cut.begin, static_cast<std::size_t>(n)}, left, cut.stream);
@@ -206,8 +209,7 @@ Clusters balanced_clusters(const Csr& vectors, const std::vector<std::int64_t>& 
         std::sort(new_borders.begin(), new_borders.end());
         borders.swap(new_borders);
         result.offsets.push_back(std::move(offsets));
-        done = size;
-        if (monitor != nullptr) monitor->report(done, total);
+        if (monitor != nullptr) monitor->report(size, total);
     }
     result.offsets.push_back(borders);  // the last level's clusters own the labels themselves
     return result;

@@ -11,7 +11,7 @@ namespace treetop {
 
 struct ClusterOptions {
     int iterations = 20;      // at most; both procedures stop when nothing moves
-    bool spherical = true;    // centres are normalised sums (cosine), else means
+    bool spherical = true;    // centres are normalised sums (cosine), else means (Euclidean distance)
     std::uint64_t seed = 0;
     int threads = 1;
 };

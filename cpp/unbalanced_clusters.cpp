@@ -55,6 +55,23 @@ private:
         random.shuffle(std::span(picks));
         centres_.assign(used_.size() * k_, 0.0F);
         for (std::size_t j = 0; j < k_; ++j) add_to_centre(picks[j], j);
+        set_handicaps();
+    }
+
+    // Nearest centre: |x - c|^2 is smallest where <x, c> - |c|^2 / 2 is largest. Unit centres need no handicap.
+    void set_handicaps() {
+        handicaps_.assign(k_, 0.0F);
+        if (options_.spherical) return;
+        const auto squares = squared_norms();
+        for (std::size_t c = 0; c < k_; ++c) handicaps_[c] = static_cast<float>(-0.5 * squares[c]);
+    }
+
+    std::vector<double> squared_norms() const {
+        std::vector<double> squares(k_, 0.0);
+        for (std::size_t f = 0; f < used_.size(); ++f) {
+            for (std::size_t c = 0; c < k_; ++c) squares[c] += double{centres_[f * k_ + c]} * double{centres_[f * k_ + c]};
+        }
+        return squares;
     }
 
     void add_to_centre(std::int32_t item, std::size_t centre) {
@@ -66,7 +83,7 @@ private:
     }
 
     void similarities(std::int32_t item, std::vector<float>& to) const {
-        to.assign(k_, 0.0F);
+        to = handicaps_;
         const auto ids = vectors_.row(item);
         const auto values = vectors_.values(item);
         for (std::size_t j = 0; j < ids.size(); ++j) {
@@ -75,7 +92,7 @@ private:
         }
     }
 
-    // Best centre, the smaller number first among equals; a zero vector, similar to none, goes to cluster 0.
+    // Best centre, the smaller number first among equals: by cosine a zero vector goes to cluster 0.
     void assign(std::vector<std::int32_t>& assignment) const {
         const auto count = static_cast<std::int64_t>(items_.size());
         parallel_blocks(count, 512, options_.threads, [&](std::int64_t begin, std::int64_t end, int) {
@@ -83,8 +100,7 @@ private:
             for (std::int64_t i = begin; i < end; ++i) {
                 similarities(items_[static_cast<std::size_t>(i)], similarity);
                 const auto best = std::max_element(similarity.begin(), similarity.end());
-                assignment[static_cast<std::size_t>(i)] =
-                    *best > 0.0F ? static_cast<std::int32_t>(best - similarity.begin()) : 0;
+                assignment[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(best - similarity.begin());
             }
         });
     }
@@ -97,10 +113,7 @@ private:
             scale[static_cast<std::size_t>(assignment[i])] += 1.0;
         }
         if (options_.spherical) {
-            std::fill(scale.begin(), scale.end(), 0.0);
-            for (std::size_t f = 0; f < used_.size(); ++f) {
-                for (std::size_t c = 0; c < k_; ++c) scale[c] += double{centres_[f * k_ + c]} * double{centres_[f * k_ + c]};
-            }
+            scale = squared_norms();
             for (auto& s : scale) s = std::sqrt(s);
         }
         for (auto& s : scale) s = s > 0.0 ? 1.0 / s : 0.0;
@@ -109,6 +122,7 @@ private:
                 centres_[f * k_ + c] = static_cast<float>(centres_[f * k_ + c] * scale[c]);
             }
         }
+        set_handicaps();
     }
 
     void merge_singletons(std::vector<std::int32_t>& assignment) const {
@@ -146,6 +160,7 @@ private:
     std::size_t k_ = 0;
     std::vector<std::int32_t> used_;
     std::vector<float> centres_;
+    std::vector<float> handicaps_;  // of each centre, added to its inner products
 };
 
 }  // namespace

@@ -82,6 +82,18 @@ int main() {
         CHECK(is_permutation(seven.order));
     }
 
+    // Nearly as many clusters as items: every cluster has an item.
+    const auto few = two_groups(8);
+    const auto tight = treetop::balanced_clusters(few.view(), {5, 7}, {});
+    CHECK(is_permutation(tight.order));
+    for (std::size_t p = 0; p < 7; ++p) CHECK(tight.offsets[2][p] < tight.offsets[2][p + 1]);
+    CHECK(tight.offsets[1].back() == 7 && tight.offsets[2].back() == 8);
+
+    // Values whose sums overflow still give an order.
+    auto huge = two_groups(300);
+    for (auto& value : huge.data) value = 3e38F;
+    CHECK(is_permutation(treetop::balanced_clusters(huge.view(), {4}, {}).order));
+
     const auto vectors = two_groups(300);
     treetop::ClusterOptions options;
     options.seed = 3;
@@ -101,5 +113,18 @@ int main() {
         nodes = offsets.back();
     }
     CHECK(nodes == 300);
+
+    // Means by distance: items of one direction and two lengths (1 and 3) are told apart by their length.
+    Vectors lengths;
+    lengths.cols = 1;
+    for (int i = 0; i < 40; ++i) {
+        lengths.indices.push_back(0);
+        lengths.data.push_back((i % 2 == 0 ? 1.0F : 3.0F) + 0.001F * static_cast<float>(i));
+        lengths.indptr.push_back(i + 1);
+    }
+    options.spherical = false;
+    const auto apart = treetop::unbalanced_clusters(lengths.view(), 2, 4, 1, options);
+    CHECK((apart.offsets.back() == std::vector<std::int64_t>{0, 20, 40}));
+    for (int i = 0; i < 20; ++i) CHECK(apart.order[i] % 2 == apart.order[0] % 2);
     return finish();
 }
