@@ -17,6 +17,9 @@ struct Candidate {
     }
 };
 
+// NaN, from damaged weights or values that overflow, has no place in an order: it ranks last.
+float orderable(float raw) { return std::isnan(raw) ? -std::numeric_limits<float>::infinity() : raw; }
+
 double log_transform(const Transform& transform, double u) {
     if (transform.kind == Transform::Kind::sigmoid) {
         return u >= 0.0 ? -std::log1p(std::exp(-u)) : u - std::log1p(std::exp(u));
@@ -69,7 +72,6 @@ public:
 private:
     struct Visit {
         std::int32_t query;   // in the block
-        float parent_score;
         std::int64_t output;  // where its children's scores go
     };
 
@@ -96,7 +98,7 @@ private:
                 }
                 for (std::int64_t c = 0; c < width; ++c, ++output) {
                     const auto id = static_cast<std::int32_t>(first + c);
-                    const float raw = outputs_[output];
+                    const float raw = orderable(outputs_[output]);
                     candidates.push_back({combine(transform, raw, parent_score), raw, labels ? labels[id] : id});
                 }
             }
@@ -124,7 +126,7 @@ private:
         for (std::size_t q = 0; q < beam_.size(); ++q) {
             for (const auto& candidate : beam_[q]) {
                 auto& place = starts_[static_cast<std::size_t>(candidate.id)];
-                visits_[static_cast<std::size_t>(place++)] = {static_cast<std::int32_t>(q), candidate.score, output};
+                visits_[static_cast<std::size_t>(place++)] = {static_cast<std::int32_t>(q), output};
                 output += level.width(candidate.id);
             }
         }
@@ -180,7 +182,7 @@ private:
         for (std::size_t j = 0; j < ids.size() && at < end; ++j) {
             std::ptrdiff_t stride = 1;
             while (stride < end - at && at[stride] < ids[j]) stride *= 2;
-            at = std::lower_bound(at, std::min(at + stride + 1, end), ids[j]);
+            at = std::lower_bound(at, at + std::min(stride + 1, end - at), ids[j]);
             if (at < end && *at == ids[j]) add_row(level, at - level.features, values[j], out);
         }
     }

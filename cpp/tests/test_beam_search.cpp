@@ -60,5 +60,12 @@ int main() {
     const auto either = treetop::search({levels, noisy, wide, nullptr}, queries, 1);
     const double p = 1 / (1 + std::exp(-1.0));
     CHECK(std::abs(either.scores[0] - (1 - (1 - p) * (1 - p))) < 1e-6);
+
+    // A weight that is not a number sends its label to the end.
+    const std::vector<float> broken{0.25F, std::nanf(""), 1.0F};
+    bottom.weights = broken.data();
+    const std::vector<Level> damaged{top, bottom};
+    const auto rest = treetop::search({damaged, hinge, wide, labels.data()}, queries, 1);
+    CHECK(rest.indptr[1] == 4 && rest.ids[3] == 10 && rest.scores[3] == 0.0F);
     return finish();
 }
