@@ -28,7 +28,9 @@ public:
                 std::vector<std::int32_t>& global) {
         local_.resize(static_cast<std::size_t>(features.cols), -1);
         global.clear();
+        std::size_t entries = 0;
         for (const auto document : documents) {
+            entries += features.row(document).size();
             for (const auto feature : features.row(document)) {
                 auto& number = local_[static_cast<std::size_t>(feature)];
                 if (number < 0) {
@@ -45,6 +47,8 @@ public:
         examples.indices.clear();
         examples.values.clear();
         examples.squares.clear();
+        examples.indices.reserve(entries);
+        examples.values.reserve(entries);
         examples.features = static_cast<std::int32_t>(global.size());
         for (const auto document : documents) {
             const auto ids = features.row(document);
