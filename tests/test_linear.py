@@ -253,3 +253,12 @@ def test_per_level_lists_are_aligned_with_the_labels():
     assert config.beams(3) == [10, 10, 50]
     assert config.beams(1) == [50]
     assert config.schemes(3) == [{"tfn"}, {"tfn"}, {"tfn", "man"}]
+
+
+def test_matcher_aware_negatives_use_the_beams_of_the_search():
+    X, Y = planted(150, 20, 50, seed=3)
+    tree = small_tree(X, Y)
+    assert tree.depth == 3
+    narrow = TreeModel.fit(X, Y, tree, LinearConfig(negatives=("man",), beam=(1,)))
+    widening = TreeModel.fit(X, Y, tree, LinearConfig(negatives=("man",), beam=(1, 1000)))
+    np.testing.assert_array_equal(narrow.levels[1].weights, widening.levels[1].weights)

@@ -129,7 +129,8 @@ class TreeModel:
             parts.append(binarize(relevance[level - 1]))
         if "man" in scheme:
             with step(f"Hard negatives for level {level + 1}"):
-                indptr, nodes, _ = self._search(X, level, self.config.beams(level), threads)
+                beams = self.config.beams(self.tree.depth - 1)[:level]
+                indptr, nodes, _ = self._search(X, level, beams, threads)
             shape = relevance[level - 1].shape
             beam = sparse.csr_matrix((np.ones(len(nodes), np.float32), nodes, indptr), shape=shape)
             beam.sort_indices()
