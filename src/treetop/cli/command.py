@@ -64,9 +64,11 @@ def add_command(
 
 def _reported(function: Function) -> Function:
     """``function`` with its groups spread out and the general options added, its failures turned to exits."""
-    own = inspect.signature(function).parameters
-    hints = typing.get_type_hints(function, include_extras=True)
-    groups = {name: hints[name] for name in own if _is_group(hints[name])}
+    # Not typing.get_type_hints: Python 3.10's wraps what defaults to None, and so hides the option.
+    own = inspect.signature(function, eval_str=True).parameters
+    groups = {
+        name: parameter.annotation for name, parameter in own.items() if _is_group(parameter.annotation)
+    }
 
     def run(context: typer.Context, **values: Any) -> None:
         general = _gather(General, values)
@@ -88,7 +90,7 @@ def _reported(function: Function) -> Function:
         if name in groups:
             parameters += _fields(groups[name])
         else:
-            parameters.append(parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY))
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
     parameters += _fields(General)
     setattr(run, "__signature__", inspect.Signature(parameters))  # noqa: B010
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
