@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .. import _native
+from .. import _native, threads
 from ..data import Dataset
 from ..errors import ConfigError, DataError
 from ..predictions import Predictions, sort_rows
@@ -143,5 +142,5 @@ def hits(predictions: Predictions, truth: sparse.csr_matrix) -> npt.NDArray[np.b
         np.ascontiguousarray(truth.indices, np.int32),
         predictions.indptr,
         predictions.indices,
-        os.cpu_count() or 1,
+        threads.count(0),
     ).view(np.bool_)
