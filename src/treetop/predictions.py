@@ -40,7 +40,8 @@ class Scored(NamedTuple):
 class Predictions:
     """Example ``i`` has the labels ``indices[indptr[i]:indptr[i + 1]]``, best first.
 
-    Scores never rise along a row. Methods break ties by the smaller label id; a file keeps its own order.
+    Scores never rise along a row. Methods break ties by the raw score, then by the smaller label id; a file
+    keeps its own order.
     """
 
     indptr: npt.NDArray[np.int64]
