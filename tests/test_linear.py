@@ -206,7 +206,7 @@ def test_training_is_the_same_on_any_number_of_threads(negatives):
     tree = small_tree(X, Y)
     one, two = (TreeModel.fit(X, Y, tree, config, negatives=given, threads=threads) for threads in (1, 2))
     for a, b in zip(one.levels, two.levels, strict=True):
-        assert all(np.array_equal(getattr(a, name), getattr(b, name)) for name in a.ARRAYS)
+        assert all(np.array_equal(getattr(a, name), getattr(b, name)) for name in a.TYPES)
 
 
 def test_matcher_aware_negatives_are_the_beam():
@@ -246,6 +246,10 @@ def test_bad_settings_and_bad_shapes():
         model.rank(X[:, :20], 3)
     with pytest.raises(DataError, match="not in the label tree"):
         TreeModel.fit(X, Y, LabelTree.flat(np.arange(3, dtype=np.int32)), LinearConfig())
+    with pytest.raises(DataError, match="outside 0…5"):
+        TreeModel.fit(X, Y, LabelTree.flat(np.arange(7, dtype=np.int32)), LinearConfig())
+    with pytest.raises(DataError, match="matrix of 20 × 6, but the labels one of 50 × 6"):
+        TreeModel.fit(X, Y, tree, LinearConfig(negatives=("given",)), negatives=Y[:20])
 
 
 def test_per_level_lists_are_aligned_with_the_labels():
@@ -262,3 +266,15 @@ def test_matcher_aware_negatives_use_the_beams_of_the_search():
     narrow = TreeModel.fit(X, Y, tree, LinearConfig(negatives=("man",), beam=(1,)))
     widening = TreeModel.fit(X, Y, tree, LinearConfig(negatives=("man",), beam=(1, 1000)))
     np.testing.assert_array_equal(narrow.levels[1].weights, widening.levels[1].weights)
+
+
+def test_given_negatives_of_labels_outside_the_tree_are_passed_over():
+    X, Y = planted(150, 20, 50, seed=3)
+    tree = small_tree(X, Y)
+    config = LinearConfig(negatives=("given",))
+    given = sparse.csr_matrix(np.ones(Y.shape, np.float32))
+    plain = TreeModel.fit(X, Y, tree, config, negatives=given)
+    wider = sparse.csr_matrix(np.ones((150, 21), np.float32))
+    Y_wider = sparse.hstack([Y, sparse.csr_matrix((150, 1), dtype=np.float32)], format="csr")
+    same = TreeModel.fit(X, Y_wider, tree, config, negatives=wider)
+    np.testing.assert_array_equal(plain.levels[-1].weights, same.levels[-1].weights)

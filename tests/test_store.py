@@ -177,3 +177,28 @@ def test_arrays_outside_the_folder_are_refused(tmp_path):
     edit_manifest(model, arrays=arrays)
     with pytest.raises(ModelError, match="outside"):
         store.load(model)
+
+
+def test_saving_the_same_model_again_mends_damaged_files(tmp_path):
+    store.save(tmp_path / "model", example())
+    array = next((tmp_path / "model").glob("arrays-*/b.npy"))
+    array.write_bytes(array.read_bytes()[:-1])
+    store.save(tmp_path / "model", example())
+    assert store.load(tmp_path / "model").arrays["b"].tolist() == [[1]]
+    assert len(list((tmp_path / "model").iterdir())) == 2
+
+
+@pytest.mark.parametrize("arrays", [[], {"b": {}}, {"b": None}, {"b": {"file": 3, "checksum": 3}}])
+def test_a_manifest_with_a_broken_list_of_arrays(tmp_path, arrays):
+    store.save(tmp_path / "model", example())
+    edit_manifest(tmp_path / "model", arrays=arrays)
+    with pytest.raises(ModelError):
+        store.load(tmp_path / "model")
+
+
+def test_typed_arrays():
+    arrays = {"a": np.zeros(3, np.int64), "b": np.zeros((1, 3), np.int64)}
+    assert store.typed(arrays, {"a": np.int64})["a"].tolist() == [0, 0, 0]
+    for types in ({"a": np.int32}, {"b": np.int64}, {"c": np.int64}):
+        with pytest.raises(ModelError, match=next(iter(types))):
+            store.typed(arrays, types)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from treetop import Strings
+from treetop.errors import ModelError
 
 TEXTS = st.lists(st.text(max_size=8), max_size=12)
 
@@ -40,3 +42,12 @@ def test_slices_share_the_buffer():
     strings = Strings.of(["one", "two", "three"])
     assert np.shares_memory(strings[1:].buffer, strings.buffer)
     assert repr(strings[1:]) == "Strings(['two', 'three'], 2 strings)"
+
+
+def test_stored_offsets_must_fit_the_buffer():
+    state = Strings.of(["one", "two"]).state()
+    for offsets in ([0, 9, 6], [0, 3, 7], [-1, 3, 6], []):
+        with pytest.raises(ModelError, match="do not fit"):
+            Strings.from_state(state | {"offsets": np.array(offsets, np.int64)})
+    foreign = Strings.from_state(state | {"buffer": np.full(6, 255, np.uint8)})
+    assert foreign[0] == "\ufffd" * 3 and list(foreign) == ["\ufffd" * 3] * 2

@@ -208,7 +208,7 @@ def test_state_is_used_where_it_lies(tmp_path: Path) -> None:
 def test_damaged_state_is_refused() -> None:
     tfidf = Tfidf(TfidfConfig(ngram_max=2)).fit(["one two three"])
     state = tfidf.state()
-    with pytest.raises(ModelError, match="lack word_slots"):
+    with pytest.raises(ModelError, match="word_slots is missing"):
         Tfidf.from_state(tfidf.config, {k: v for k, v in state.items() if k != "word_slots"})
     with pytest.raises(ModelError, match="idf must be a list of float32"):
         Tfidf.from_state(tfidf.config, {**state, "idf": state["idf"].astype(float)})

@@ -164,3 +164,23 @@ def test_a_broken_tree_is_refused():
         LabelTree((np.array([0, 2]), np.array([0, 2])), np.arange(2, dtype=np.int32))
     with pytest.raises(DataError, match="leaves"):
         LabelTree((np.array([0, 3]),), np.arange(2, dtype=np.int32))
+
+
+def test_any_growing_level_sizes_make_a_tree():
+    for labels in range(3, 14):
+        vectors = sparse.random(labels, 8, 0.5, format="csr", dtype=np.float32, random_state=labels)
+        for low in range(1, labels):
+            for high in range(low + 1, labels):
+                tree = build_tree(vectors, TreeConfig(levels=(low, high)), seed=0, threads=1)
+                assert tree.sizes == [low, high, labels]
+                assert all((np.diff(offsets) > 0).all() for offsets in tree.offsets)
+
+
+def test_trees_that_cannot_be():
+    with pytest.raises(ConfigError, match="levels are for balanced trees"):
+        TreeConfig(kind="unbalanced", levels=(2, 4))
+    with pytest.raises(DataError, match="stands twice"):
+        LabelTree.flat(np.array([0, 1, 1]))
+    with pytest.raises(DataError, match="outside 0…2"):
+        LabelTree.flat(np.arange(4)).check_ids(3)
+    assert LabelTree.flat(np.arange(4)).labels.dtype == np.int32

@@ -93,7 +93,7 @@ def _open_arrays(
     for name, entry in entries.items():
         if not isinstance(entry, dict) or not {"file", "checksum"} <= entry.keys():
             raise ModelError(f"{folder / MANIFEST} is damaged: it says no file and checksum of {name}")
-        path = folder / entry["file"]
+        path = folder / str(entry["file"])
         if path.resolve().parent.parent != folder.resolve():
             raise ModelError(f"{folder}: {name} points outside the model folder")
         if not path.is_file():
@@ -147,6 +147,8 @@ def _write(folder: Path, stored: Stored) -> None:
             entries[name] = {"checksum": _checksum(path)}
             digest.update(name.encode() + entries[name]["checksum"].encode())
         arrays_name = f"arrays-{digest.hexdigest()[:16]}"
+        if (folder / arrays_name).exists() and not _intact(folder / arrays_name, entries):
+            arrays_name += f"-{os.urandom(4).hex()}"  # the same model again, over damaged files
         for name, entry in entries.items():
             entry["file"] = f"{arrays_name}/{name}.npy"
         manifest = {
@@ -204,6 +206,13 @@ def _temporary_folder(parent: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _intact(arrays: Path, entries: Mapping[str, Mapping[str, str]]) -> bool:
+    files = {name: arrays / f"{name}.npy" for name in entries}
+    return all(
+        path.is_file() and _checksum(path) == entries[name]["checksum"] for name, path in files.items()
+    )
+
+
 def _write_array(file: BinaryIO, array: npt.NDArray) -> None:
     """As `np.save`, whose complaint about a full disk does not name the reason."""
     if array.dtype.hasobject:
@@ -229,3 +238,16 @@ def under_prefix(prefix: str, arrays: Mapping[str, npt.NDArray]) -> dict[str, np
     """The arrays named ``prefix.name``, as ``name``."""
     start = f"{prefix}."
     return {name[len(start) :]: array for name, array in arrays.items() if name.startswith(start)}
+
+
+def typed(arrays: Mapping[str, npt.NDArray], types: Mapping[str, type[np.generic]]) -> dict[str, npt.NDArray]:
+    """The named arrays, one-dimensional and of exactly these types, as the native core takes them."""
+    chosen = {}
+    for name, kind in types.items():
+        if name not in arrays:
+            raise ModelError(f"the array {name} is missing")
+        array = arrays[name]
+        if array.dtype != kind or array.ndim != 1:
+            raise ModelError(f"{name} must be a list of {np.dtype(kind)}, not {array.dtype} {array.shape}")
+        chosen[name] = np.ascontiguousarray(array)
+    return chosen

@@ -14,6 +14,9 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from . import store
+from .errors import ModelError
+
 
 class Strings(Sequence[str]):
     """String ``i`` is ``buffer[offsets[i]:offsets[i + 1]]`` decoded as UTF-8."""
@@ -58,12 +61,12 @@ class Strings(Sequence[str]):
                 return Strings(self.buffer, self.offsets[start : max(start, stop) + 1])
             return self.take(np.arange(start, stop, step))
         index = range(len(self))[index]
-        return bytes(self.buffer[self.offsets[index] : self.offsets[index + 1]]).decode()
+        return bytes(self.buffer[self.offsets[index] : self.offsets[index + 1]]).decode(errors="replace")
 
     def __iter__(self) -> Iterator[str]:
         buffer, offsets = self.buffer.data, self.offsets.tolist()
         for start, stop in itertools.pairwise(offsets):
-            yield str(buffer[start:stop], "utf-8")
+            yield str(buffer[start:stop], "utf-8", "replace")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Strings):
@@ -125,7 +128,12 @@ class Strings(Sequence[str]):
 
     @classmethod
     def from_state(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Strings:
-        return cls(arrays["buffer"], arrays["offsets"])
+        """The inverse of `state`; offsets that leave the buffer are refused."""
+        plain = store.typed(arrays, {"buffer": np.uint8, "offsets": np.int64})
+        buffer, offsets = plain["buffer"], plain["offsets"]
+        if len(offsets) == 0 or offsets[0] < 0 or offsets[-1] > len(buffer) or (np.diff(offsets) < 0).any():
+            raise ModelError("the offsets of a list of strings do not fit its buffer")
+        return cls(buffer, offsets)
 
 
 class StringsBuilder:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from . import _native
+from . import _native, store
 from .config import Config, setting
 from .data.files import Input
 from .errors import ConfigError, DataError
@@ -35,7 +35,7 @@ class TreeConfig(Config):
         None, "clusters of each level from the top, as 16-256; instead of branching and leaf_size", at_least=1
     )
     depth: int = setting(3, "cluster levels of an unbalanced tree at most", at_least=1)
-    spherical: bool = setting(True, "cosine similarity to normalised centres, else to means")
+    spherical: bool = setting(True, "by cosine to normalised centres, else by distance to means")
     iterations: int = setting(20, "k-means iterations at most", at_least=1)
     vectors: str = setting(
         "pifa",
@@ -48,8 +48,14 @@ class TreeConfig(Config):
     share_rows: bool = setting(True, "a text with n labels counts 1/sqrt(n) in each of their vectors")
 
     def check(self) -> None:
-        if self.levels is not None and list(self.levels) != sorted(set(self.levels)):
+        if self.levels is None:
+            return
+        if list(self.levels) != sorted(set(self.levels)):
             raise ConfigError(f"levels must grow from the top, not {'-'.join(map(str, self.levels))}")
+        if self.kind != "balanced":
+            raise ConfigError(
+                "levels are for balanced trees; an unbalanced one grows by branching and leaf_size"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +70,8 @@ class LabelTree:
     labels: npt.NDArray[np.int32]
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", np.ascontiguousarray(self.labels, np.int32))
+        object.__setattr__(self, "offsets", tuple(np.ascontiguousarray(o, np.int64) for o in self.offsets))
         nodes = 1
         for offsets in self.offsets:
             if len(offsets) != nodes + 1 or offsets[0] != 0 or (np.diff(offsets) < 0).any():
@@ -71,6 +79,13 @@ class LabelTree:
             nodes = int(offsets[-1])
         if nodes != len(self.labels):
             raise DataError(f"the label tree has {nodes:,} leaves for {len(self.labels):,} labels")
+        if len(np.unique(self.labels)) != nodes:
+            raise DataError("a label stands twice in the label tree")
+
+    def check_ids(self, labels: int) -> None:
+        """Refuses a tree whose label ids do not lie below ``labels``."""
+        if len(self.labels) and (self.labels.min() < 0 or self.labels.max() >= labels):
+            raise DataError(f"the label tree names labels outside 0…{labels - 1}")
 
     @property
     def depth(self) -> int:
@@ -154,7 +169,9 @@ class LabelTree:
     @classmethod
     def from_state(cls, arrays: Mapping[str, npt.NDArray]) -> LabelTree:
         depth = sum(name.startswith("offsets.") for name in arrays)
-        return cls(tuple(arrays[f"offsets.{level}"] for level in range(depth)), arrays["labels"])
+        names = [f"offsets.{level}" for level in range(depth)]
+        plain = store.typed(arrays, {"labels": np.int32} | dict.fromkeys(names, np.int64))
+        return cls(tuple(plain[name] for name in names), plain["labels"])
 
     @classmethod
     def flat(cls, labels: npt.NDArray[np.int32]) -> LabelTree:

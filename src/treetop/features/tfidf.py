@@ -15,14 +15,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .. import _native
+from .. import _native, store
 from ..config import Config, setting
 from ..errors import ConfigError, DataError, ModelError
 from ..strings import Strings
 
 Progress = Callable[[int, int], object]
 
-_ARRAYS = {
+_ARRAYS: dict[str, type[np.generic]] = {
     "word_bytes": np.uint8,
     "word_offsets": np.int64,
     "word_slots": np.uint64,
@@ -159,12 +159,9 @@ class Tfidf:
     @classmethod
     def from_state(cls, config: TfidfConfig, arrays: Mapping[str, npt.NDArray[Any]]) -> Tfidf:
         """The inverse of `state`. Arrays, memory-mapped ones too, are used where they lie."""
-        missing = [name for name in _ARRAYS if name not in arrays]
-        if missing:
-            raise ModelError(f"the TF-IDF arrays lack {', '.join(missing)}")
         tfidf = cls(config)
         try:
-            tfidf._use({name: _plain(name, arrays[name]) for name in _ARRAYS})
+            tfidf._use(store.typed(arrays, _ARRAYS))
         except ValueError as error:
             raise ModelError(f"the TF-IDF arrays cannot be used: {error}") from None
         return tfidf
@@ -230,12 +227,3 @@ class Tfidf:
         matrix.has_sorted_indices = True
         matrix.has_canonical_format = True
         return matrix
-
-
-def _plain(name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """``array`` as the native core takes it; refused where that would change its values' type."""
-    if array.dtype != _ARRAYS[name] or array.ndim != 1:
-        raise ValueError(
-            f"{name} must be a list of {np.dtype(_ARRAYS[name])}, not {array.dtype} {array.shape}"
-        )
-    return np.ascontiguousarray(array)

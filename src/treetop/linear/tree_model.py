@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .. import _native
+from .. import _native, store
 from ..data.dataset import label_matrix
 from ..errors import ConfigError, DataError
 from ..progress import step
@@ -35,11 +35,18 @@ class LevelWeights:
     biases: npt.NDArray[np.float32]
     last: bool
 
-    ARRAYS = ("chunks", "features", "rows", "children", "weights", "biases")
+    TYPES: ClassVar[dict[str, type[np.generic]]] = {
+        "chunks": np.int64,
+        "features": np.int32,
+        "rows": np.int64,
+        "children": np.int32,
+        "weights": np.float32,
+        "biases": np.float32,
+    }
 
     @cached_property
     def native(self) -> _native.Level:
-        arrays = {name: getattr(self, name) for name in self.ARRAYS}
+        arrays = {name: getattr(self, name) for name in self.TYPES}
         try:
             return _native.Level(self.offsets, last=self.last, **arrays)
         except ValueError as error:
@@ -80,9 +87,10 @@ class TreeModel:
         threads: int = 1,
     ) -> TreeModel:
         """``Y`` holds relevance weights (1 in the plain case); ``negatives`` (for "given") is like ``Y``."""
+        tree.check_ids(Y.shape[1])
         model = cls(tree, [], config, X.shape[1])
         relevance = _relevance_chain(Y, tree)
-        given = None if negatives is None else _relevance_chain(_like(Y, negatives), tree)
+        given = None if negatives is None else _relevance_chain(_like(Y, negatives, tree), tree)
         features = csr_arrays(X)
         schemes = config.schemes(tree.depth)
         for level in range(tree.depth):
@@ -153,47 +161,53 @@ class TreeModel:
 
     def _search(self, X: sparse.csr_matrix, levels: int, beams: list[int], threads: int) -> Ranked:
         whole = levels == self.tree.depth
-        return _native.beam_search(
-            [level.native for level in self.levels[:levels]],
-            self.config.transforms(self.tree.depth)[:levels],
-            beams,
-            self.tree.labels if whole else None,
-            *csr_arrays(X),
-            self.n_features,
-            threads,
-        )
+        try:
+            return _native.beam_search(
+                [level.native for level in self.levels[:levels]],
+                self.config.transforms(self.tree.depth)[:levels],
+                beams,
+                self.tree.labels if whole else None,
+                *csr_arrays(X),
+                self.n_features,
+                threads,
+            )
+        except ValueError as error:
+            raise DataError(f"the model cannot be searched: {error}") from None
 
     def state(self) -> dict[str, npt.NDArray]:
         """Plain arrays for the store."""
-        arrays = {f"tree.{name}": array for name, array in self.tree.state().items()}
+        arrays = store.with_prefix("tree", self.tree.state())
         for number, level in enumerate(self.levels):
-            arrays |= {f"level{number}.{name}": getattr(level, name) for name in LevelWeights.ARRAYS}
+            arrays |= store.with_prefix(
+                f"level{number}", {name: getattr(level, name) for name in LevelWeights.TYPES}
+            )
         return arrays
 
     @classmethod
     def from_state(
         cls, arrays: Mapping[str, npt.NDArray], config: LinearConfig, n_features: int
     ) -> TreeModel:
-        prefix = "tree."
-        tree = LabelTree.from_state(
-            {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
-        )
+        tree = LabelTree.from_state(store.under_prefix("tree", arrays))
         levels = [
             LevelWeights(
                 tree.offsets[number],
                 last=number + 1 == tree.depth,
-                **{name: arrays[f"level{number}.{name}"] for name in LevelWeights.ARRAYS},
+                **store.typed(store.under_prefix(f"level{number}", arrays), LevelWeights.TYPES),
             )
             for number in range(tree.depth)
         ]
         return cls(tree, levels, config, n_features)
 
 
-def _like(Y: sparse.csr_matrix, negatives: Any) -> sparse.csr_matrix:
+def _like(Y: sparse.csr_matrix, negatives: Any, tree: LabelTree) -> sparse.csr_matrix:
+    """Negatives of the labels in the tree; the others have no classifier."""
     matrix = label_matrix(negatives, "the negatives")
     if matrix.shape != Y.shape:
         sizes = [f"{rows:,} × {columns:,}" for rows, columns in (matrix.shape, Y.shape)]
         raise DataError(f"the negatives are a matrix of {sizes[0]}, but the labels one of {sizes[1]}")
+    matrix = matrix.copy()
+    matrix.data *= np.isin(matrix.indices, tree.labels)
+    matrix.eliminate_zeros()
     return matrix
 
 

@@ -123,5 +123,6 @@ class XRLinear(Method):
 
     def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None:
         self.model = TreeModel.from_state(arrays, self.config.linear, int(arrays["n_features"][0]))
+        self.model.tree.check_ids(len(self._fitted()))
         tfidf = store.under_prefix("tfidf", arrays)
         self.tfidf = Tfidf.from_state(self.config.tfidf, tfidf) if tfidf else None
