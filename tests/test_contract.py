@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import subprocess
 import sys
 
@@ -11,8 +13,8 @@ from scipy import sparse
 
 import treetop
 from conftest import planted
-from treetop import Dataset, Strings
-from treetop.errors import ConfigError, DataError, ModelError
+from treetop import Dataset, Strings, store
+from treetop.errors import ConfigError, DataError, ModelError, TreetopError
 from treetop.methods import METHODS, Method
 
 CASES: dict[str, dict] = {
@@ -220,6 +222,28 @@ def test_bad_training_input(name):
         new(name).fit("a text", [["x"]])
 
 
+DAMAGES = {
+    "short": lambda array: array[:-1],
+    "empty": lambda array: array[:0],
+    "foreign byte order": lambda array: array.astype(array.dtype.newbyteorder(">")),
+    "table": lambda array: array.reshape(1, -1),
+    "all ones": lambda array: np.full_like(array, -1 if array.dtype.kind == "i" else 255),
+    "not numbers": lambda array: array if array.dtype.kind != "f" else np.full_like(array, np.nan),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_arrays_that_do_not_fit_give_a_sentence_or_an_answer(name, model, test, tmp_path, damage):
+    """A folder somebody else made, with checksums that match: never a crash, never an internal error."""
+    model.save(tmp_path / "model")
+    stored = store.load(tmp_path / "model")
+    for array_name, array in stored.arrays.items():
+        changed = stored.arrays | {array_name: DAMAGES[damage](np.array(array))}
+        store.save(tmp_path / "changed", dataclasses.replace(stored, arrays=changed))
+        with contextlib.suppress(TreetopError):
+            list(treetop.load(tmp_path / "changed").predict(test))
+
+
 def test_bad_prediction_input(name, model, test):
     with pytest.raises(ModelError, match="not trained"):
         new(name).predict(["text"])
@@ -246,6 +270,8 @@ def test_bad_settings(name):
         treetop.make(name, threads=-1)
     with pytest.raises(ConfigError, match="seed must be at most"):
         treetop.make(name, seed=2**64)
+    with pytest.raises(ConfigError, match="threads must be at most 4096, not 100000"):
+        treetop.make(name, threads=100_000)
 
 
 FEATURE_METHODS = ["xr-linear"]

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import treetop
+from treetop import Strings
 from treetop.data import FORMATS, Dataset, describe, read, write
 from treetop.errors import ConfigError, DataError, MissingExtraError, TreetopError, UserError
 
@@ -496,3 +497,15 @@ def test_real_data():
     assert (figures.examples, figures.labels_used) == (41_902, 24_473)
     assert figures.other.examples == 6_980 and figures.other.unseen_labels == 1_823
     assert round(figures.labels_per_text.mean, 2) == 3.04 and round(figures.words_per_text.mean, 1) == 176.9
+
+
+def test_matrices_are_checked_wherever_a_data_set_is_made():
+    texts, names = Strings.of(["a", "b"]), Strings.of(["x", "y", "z"])
+    with pytest.raises(DataError, match="3 rows of X but 2 examples"):
+        Dataset(labels=names, texts=texts, X=np.eye(3))
+    outside = sparse.csr_matrix(np.eye(2, 3, dtype=np.float32))
+    outside.indices = np.array([0, 7], np.int32)
+    with pytest.raises(DataError, match="column id of the features lies outside"):
+        Dataset(labels=names, X=outside)
+    with pytest.raises(DataError, match="not negative"):
+        Dataset(labels=names, texts=texts, Y=-np.eye(2, 3))

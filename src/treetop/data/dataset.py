@@ -40,9 +40,13 @@ class Dataset:
     def __post_init__(self) -> None:
         if self.texts is None and self.X is None:
             raise DataError(f"{self.source}: a data set needs texts or a feature matrix")
-        for name in ("texts", "Y", "ids", "groups"):
+        if self.X is not None:
+            object.__setattr__(self, "X", feature_matrix(self.X, self.source))
+        if self.Y is not None:
+            object.__setattr__(self, "Y", label_matrix(self.Y, self.source))
+        for name in ("X", "Y", "ids", "groups"):
             column = getattr(self, name)
-            rows = None if column is None else column.shape[0] if name == "Y" else len(column)
+            rows = None if column is None else column.shape[0] if name in ("X", "Y") else len(column)
             if rows is not None and rows != len(self):
                 raise DataError(f"{self.source}: {rows:,} rows of {name} but {len(self):,} examples")
         if self.Y is not None and self.Y.shape[1] != len(self.labels):
@@ -88,7 +92,6 @@ class Dataset:
         source: str = "the data",
     ) -> Dataset:
         """A feature matrix and a label matrix (dense or sparse). Unnamed labels are "0", "1", …"""
-        X = feature_matrix(X, source)
         if Y is not None:
             Y = label_matrix(Y, source)
         if labels is None:

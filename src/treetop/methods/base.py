@@ -18,7 +18,6 @@ from scipy import sparse
 from .. import store, threads
 from ..config import Config, setting
 from ..data import Dataset
-from ..data.dataset import feature_matrix
 from ..errors import DataError, ModelError, TreetopError
 from ..predictions import Predictions
 from ..strings import Strings
@@ -37,7 +36,9 @@ Ranked = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.floa
 class MethodConfig(Config):
     """What every method can be told."""
 
-    threads: int = setting(0, "threads to use; 0: all cores. The model does not depend on it", at_least=0)
+    threads: int = setting(
+        0, "threads to use; 0: all cores. The model does not depend on it", at_least=0, at_most=4096
+    )
     seed: int = setting(0, "the same seed gives the same model", at_least=0, at_most=2**63 - 1)
 
 
@@ -93,7 +94,7 @@ class Method(ABC):
         if k > len(known):
             raise DataError(f"k is {k} but the model knows only {len(known):,} labels")
         dataset = self._input_set(inputs)
-        indptr, ids, scores = self._rank(dataset, k, **options)
+        indptr, ids, scores = self._rank(dataset, int(k), **options)
         predictions = Predictions(indptr, ids, scores, known, dataset.ids)
         return predictions if threshold is None else predictions.above(threshold)
 
@@ -131,10 +132,12 @@ class Method(ABC):
             model.labels = Strings.from_state(store.under_prefix("labels", stored.arrays))
             if "label_texts.offsets" in stored.arrays:
                 model.label_texts = Strings.from_state(store.under_prefix("label_texts", stored.arrays))
-            model.label_counts = stored.arrays["label_counts"]
+            model.label_counts = store.typed(stored.arrays, {"label_counts": np.int64})["label_counts"]
+            if len(model.label_counts) != len(model.labels):
+                raise ModelError(f"{len(model.label_counts):,} label counts for {len(model.labels):,} labels")
             model.statistics = stored.data
             model._restore(store.under_prefix("model", stored.arrays))
-        except (KeyError, ValueError, TypeError, TreetopError) as error:
+        except (LookupError, ValueError, TypeError, AttributeError, TreetopError) as error:
             raise ModelError(f"{where}: the model cannot be put together ({error})") from error
         return model
 
@@ -193,7 +196,7 @@ def _as_dataset(inputs: Inputs) -> Dataset:
     return Dataset(labels=Strings.of([]), texts=texts, source="the input")
 
 
-def _checked_texts(texts: Any) -> Iterable[str]:
+def _checked_texts(texts: Any) -> Strings | list[str]:
     if isinstance(texts, Strings):
         return texts
     if isinstance(texts, str) or not isinstance(texts, Iterable):
@@ -220,6 +223,4 @@ def _training_set(data: Dataset | Inputs, labels: Any) -> Dataset:
         raise DataError(f"{dataset.source}: there are no examples to learn from")
     if dataset.Y is None or dataset.Y.nnz == 0:
         raise DataError(f"{dataset.source}: none of the {len(dataset):,} examples has a label")
-    if dataset.X is not None:
-        feature_matrix(dataset.X, dataset.source)
     return dataset
