@@ -227,6 +227,17 @@ def test_parquet(tmp_path):
     expect(DataError, "b.parquet: not a readable Parquet file", read, tmp_path / "b.parquet")
 
 
+@pytest.mark.parametrize("suffix", PACKED)
+def test_compressed_parquet(tmp_path, suffix):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / f"a.parquet.{suffix}"
+    write(two(), path)
+    assert not path.read_bytes().startswith(b"PAR1")
+    assert contents(read(path)) == contents(two())
+    path.write_bytes(path.read_bytes()[:-20])
+    expect(DataError, "a.parquet", read, path)
+
+
 def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     (tmp_path / "a.parquet").touch()

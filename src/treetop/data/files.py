@@ -54,6 +54,11 @@ class Input:
             raise DataError(f"{self.name}: is a folder, not a file")
         return self.path
 
+    def unpacked(self) -> Path | io.BytesIO:
+        """For libraries that read files themselves: the path, or what a compressed file holds."""
+        path = self.file_path()
+        return path if self._opened() is self._file else io.BytesIO(b"".join(self._bytes()))
+
     def first_line(self) -> str:
         """The first line that is not blank, for recognising the format; `lines` still gives it."""
         for line in self._bytes():
@@ -119,8 +124,8 @@ class Output:
             path.mkdir()
             self._folders.append(path)
 
-    def path(self, path: Path) -> Path:
-        """A temporary path that becomes ``path``, for libraries that want a file name."""
+    def _temporary(self, path: Path) -> Path:
+        """The name that ``path`` has until it is complete."""
         if path.is_dir():
             raise DataError(f"{path}: is a folder, not a file")
         if not path.parent.is_dir():
@@ -133,7 +138,7 @@ class Output:
         return temporary
 
     def binary(self, path: Path) -> BinaryIO:
-        file = self._open.enter_context(self.path(path).open("wb"))
+        file = self._open.enter_context(self._temporary(path).open("wb"))
         return self._open.enter_context(compressing(file, path.name))
 
     def text(self, path: Path) -> TextIO:

@@ -20,9 +20,9 @@ _BATCH = 4096
 
 def read(source: Input, options: ReadOptions) -> Dataset:
     pyarrow, parquet = _pyarrow()
-    path = source.file_path()
+    content = source.unpacked()
     try:
-        with parquet.ParquetFile(path) as file:
+        with parquet.ParquetFile(content) as file:
             return _read(source.name, file, options)
     except (pyarrow.ArrowException, OSError) as error:
         raise DataError(f"{source.name}: not a readable Parquet file ({error})") from None
@@ -40,7 +40,7 @@ def write(dataset: Dataset, path: Path, options: WriteOptions, output: Output) -
     if dataset.groups is not None:
         columns.append((options.group, string, iter(dataset.groups)))
     schema = pyarrow.schema([(name, kind) for name, kind, _ in columns])
-    with parquet.ParquetWriter(output.path(path), schema) as file:
+    with parquet.ParquetWriter(output.binary(path), schema) as file:
         for _ in range(0, len(dataset), _BATCH):
             arrays = [pyarrow.array(list(islice(values, _BATCH)), kind) for _, kind, values in columns]
             file.write_batch(pyarrow.record_batch(arrays, schema=schema))
