@@ -269,7 +269,7 @@ def label_vectors(
     if config.vectors == "pifa":
         return vectors
     if text_vectors is None:
-        raise ConfigError(f"tree.vectors={config.vectors} needs label texts (--label-texts FILE)")
+        raise ConfigError(f"tree.vectors={config.vectors} needs texts, and label texts (--label-texts FILE)")
     text_vectors = normalize_rows(text_vectors)
     if config.vectors == "label-text":
         return text_vectors
@@ -321,5 +321,5 @@ def _cluster_sizes(labels: int, config: TreeConfig) -> list[int]:
         return [size for size in sizes if size < labels]  # a power of two may pass the number of labels
     sizes = [size for size in config.levels if size != labels]
     if sizes and sizes[-1] > labels:
-        raise ConfigError(f"tree.levels asks for {sizes[-1]:,} clusters but there are {labels:,} labels")
+        raise ConfigError(f"tree.levels asks for {sizes[-1]:,} clusters but {labels:,} labels have examples")
     return sizes
