@@ -30,7 +30,8 @@ includes TF-IDF; on given matrices it does not. Prediction is of the whole test 
 that never occur in training count as missed.
 
 The defaults of treetop (terms in at least two texts, saturating counts, clusters of at most 1000 labels) were
-chosen with `bench/settings.py` on a validation split of the training data of these sets.
+chosen on validation splits of the training data of these sets; `bench/settings.py` compares settings that
+way.
 
 ## TF-IDF
 

@@ -1,5 +1,6 @@
 #include "check.hpp"
 #include "clustering.hpp"
+#include "matrix.hpp"
 #include "random.hpp"
 
 #include <algorithm>
@@ -9,26 +10,9 @@
 
 namespace {
 
-struct Vectors {
-    std::vector<std::int64_t> indptr{0};
-    std::vector<std::int32_t> indices;
-    std::vector<float> data;
-    std::int64_t cols = 0;
-
-    treetop::Csr view() const {
-        treetop::Csr csr;
-        csr.rows = static_cast<std::int64_t>(indptr.size()) - 1;
-        csr.cols = cols;
-        csr.indptr = indptr.data();
-        csr.indices = indices.data();
-        csr.data = data.data();
-        return csr;
-    }
-};
-
 // Two planted groups: even items use features 0..9, odd ones 10..19.
-Vectors two_groups(int n) {
-    Vectors vectors;
+Matrix two_groups(int n) {
+    Matrix vectors;
     vectors.cols = 20;
     treetop::Random random(7);
     for (int i = 0; i < n; ++i) {
@@ -115,7 +99,7 @@ int main() {
     CHECK(nodes == 300);
 
     // Means by distance: items of one direction and two lengths (1 and 3) are told apart by their length.
-    Vectors lengths;
+    Matrix lengths;
     lengths.cols = 1;
     for (int i = 0; i < 40; ++i) {
         lengths.indices.push_back(0);

@@ -2,6 +2,7 @@
 #include "check.hpp"
 #include "label_vectors.hpp"
 #include "level.hpp"
+#include "matrix.hpp"
 #include "random.hpp"
 
 #include <cmath>
@@ -9,23 +10,6 @@
 #include <vector>
 
 namespace {
-
-struct Matrix {
-    std::vector<std::int64_t> indptr{0};
-    std::vector<std::int32_t> indices;
-    std::vector<float> data;
-    std::int64_t cols = 0;
-
-    treetop::Csr view() const {
-        treetop::Csr csr;
-        csr.rows = static_cast<std::int64_t>(indptr.size()) - 1;
-        csr.cols = cols;
-        csr.indptr = indptr.data();
-        csr.indices = indices.data();
-        csr.data = data.data();
-        return csr;
-    }
-};
 
 // Every entry is there with a chance of 1 in `one_in`.
 Matrix scattered(int rows, int cols, std::uint32_t one_in, std::uint64_t seed) {

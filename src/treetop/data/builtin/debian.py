@@ -16,6 +16,7 @@ import os
 import re
 import shutil
 import subprocess
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -41,12 +42,13 @@ class _Debian(GroupedTexts):
     def collect(self) -> Dataset:
         return dataset_of(_catalogue(), _translations(), self)
 
+    @abstractmethod
     def name(self) -> str:
-        raise NotImplementedError
+        """The data set's name."""
 
+    @abstractmethod
     def labels_of(self, package: dict[str, str]) -> set[str]:
         """The labels of one package."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

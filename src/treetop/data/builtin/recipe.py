@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,12 +15,12 @@ from ..dataset import Dataset
 
 
 @dataclass(frozen=True)
-class Recipe(Config):
+class Recipe(Config, ABC):
     """The options of a built-in data set, and how to make it with them."""
 
+    @abstractmethod
     def build(self) -> dict[str, Dataset]:
         """``{"train": …, "test": …}``."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,9 @@ class GroupedTexts(Recipe):
     seed: int = setting(0, "seed of the split", at_least=0)
     min_examples: int = setting(2, "drop labels with fewer training texts than this", at_least=1)
 
+    @abstractmethod
     def collect(self) -> Dataset:
         """All labelled texts, with their groups."""
-        raise NotImplementedError
 
     def build(self) -> dict[str, Dataset]:
         train, test = self.collect().split(self.test_fraction, seed=self.seed, by_group=True)
