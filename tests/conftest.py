@@ -6,19 +6,10 @@ import os
 from pathlib import Path
 
 import numpy as np
-import pytest
 from scipy import sparse
 
+# Reference data sets that lie beside the checkout on our machines; tests that need them skip elsewhere.
 SHARED = Path(os.environ.get("TREETOP_SHARED", Path(__file__).parents[2] / "shared"))
-
-
-@pytest.fixture(scope="session")
-def shared_data() -> Path:
-    """The folder of reference data sets that lies beside the checkout on our machines."""
-    folder = SHARED / "data"
-    if not folder.is_dir():
-        pytest.skip("the reference data sets are not on this machine")
-    return folder
 
 
 def planted(rows: int, labels: int, features: int, seed: int) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:

@@ -8,7 +8,6 @@ import gzip
 import io
 import json
 import lzma
-import os
 import sys
 import tempfile
 import tracemalloc
@@ -22,11 +21,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import treetop
+from conftest import SHARED
 from treetop import Strings
 from treetop.data import FORMATS, Dataset, describe, read, write
 from treetop.errors import ConfigError, DataError, MissingExtraError, TreetopError, UserError
 
-SHARED = Path(os.environ.get("TREETOP_SHARED", Path(__file__).parents[2] / "shared"))
 TWO = [("red shoes", ["shoe", "red"]), ("a hat", ["hat"])]
 PACKED = {"gz": gzip.compress, "xz": lzma.compress, "bz2": bz2.compress, "zst": zstandard.compress}
 

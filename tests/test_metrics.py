@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.metrics import f1_score, ndcg_score, precision_score, recall_score
 
+from conftest import SHARED
 from treetop import Dataset, Predictions, Strings, evaluate
 from treetop.errors import ConfigError, DataError
 from treetop.metrics import (
@@ -27,8 +26,6 @@ from treetop.metrics import (
     inverse_propensity,
     label_report,
 )
-
-SHARED = Path(os.environ.get("TREETOP_SHARED", Path(__file__).parents[2] / "shared"))
 
 Ranking = list[list[str]]
 

@@ -6,7 +6,6 @@ import itertools
 import json
 import lzma
 import math
-import os
 import re
 import sys
 from pathlib import Path
@@ -17,11 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from conftest import SHARED
 from treetop.errors import ConfigError, DataError, ModelError
 from treetop.features import Tfidf, TfidfConfig
 from treetop.strings import Strings
-
-SHARED = Path(os.environ.get("TREETOP_SHARED", Path(__file__).parents[2] / "shared"))
 
 SETTINGS = [
     {},
