@@ -241,9 +241,6 @@ def test_bad_settings_and_bad_shapes():
         TreeModel.fit(X, Y, tree, LinearConfig(negatives=("given",)))
     with pytest.raises(DataError, match=r"negatives are a matrix of 3 ×"):
         TreeModel.fit(X, Y, tree, LinearConfig(negatives=("given",)), negatives=Y[:3])
-    model = TreeModel.fit(X, Y, tree, LinearConfig())
-    with pytest.raises(DataError, match="30 features"):
-        model.rank(X[:, :20], 3)
     with pytest.raises(DataError, match="not in the label tree"):
         TreeModel.fit(X, Y, LabelTree.flat(np.arange(3, dtype=np.int32)), LinearConfig())
     with pytest.raises(DataError, match="outside 0…5"):

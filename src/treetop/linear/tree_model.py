@@ -153,8 +153,6 @@ class TreeModel:
         self, X: sparse.csr_matrix, k: int, *, beam: tuple[int, ...] | None = None, threads: int = 1
     ) -> Ranked:
         """``indptr, label ids, scores``: the ``k`` best labels of every row, best first."""
-        if X.shape[1] != self.n_features:
-            raise DataError(f"the model takes {self.n_features:,} features but the input has {X.shape[1]:,}")
         config = self.config if beam is None else self.config.replace_settings({"beam": beam})
         beams = [*config.beams(self.tree.depth - 1), k]
         return self._search(X, self.tree.depth, beams, threads)
