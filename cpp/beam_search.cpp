@@ -225,16 +225,7 @@ Ranking search(const Search& search, const Csr& queries, int threads, Monitor* m
             parts[static_cast<std::size_t>(begin / block)] = workers[static_cast<std::size_t>(worker)].run(begin, end);
         },
         monitor);
-
-    Ranking all;
-    for (auto& part : parts) {
-        const auto base = static_cast<std::int64_t>(all.ids.size());
-        for (std::size_t i = 1; i < part.indptr.size(); ++i) all.indptr.push_back(base + part.indptr[i]);
-        all.ids.insert(all.ids.end(), part.ids.begin(), part.ids.end());
-        all.scores.insert(all.scores.end(), part.scores.begin(), part.scores.end());
-        part = Ranking{};
-    }
-    return all;
+    return join(parts);
 }
 
 }  // namespace treetop

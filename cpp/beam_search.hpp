@@ -8,6 +8,7 @@
 #include "csr.hpp"
 #include "level.hpp"
 #include "parallel.hpp"
+#include "ranking.hpp"
 
 namespace treetop {
 
@@ -24,13 +25,6 @@ struct Transform {
     bool log = false;       // give the logarithm of the product back
 };
 
-// Ranked nodes of every row: best first, equal scores by raw score, then by smaller id.
-struct Ranking {
-    std::vector<std::int64_t> indptr{0};
-    std::vector<std::int32_t> ids;
-    std::vector<float> scores;
-};
-
 struct Search {
     std::span<const Level> levels;
     std::span<const Transform> transforms;    // one per level
@@ -38,7 +32,7 @@ struct Search {
     const std::int32_t* labels = nullptr;     // leaf position -> label id; null: positions
 };
 
-// Ranks all rows of `queries`. Scores do not depend on threads or on which rows come together.
+// Ranks all rows of `queries`; equal scores go by raw score, then by smaller id. Scores do not depend on threads or on which rows come together.
 Ranking search(const Search& search, const Csr& queries, int threads, Monitor* monitor = nullptr);
 
 }  // namespace treetop

@@ -12,6 +12,7 @@
 #include "clustering.hpp"
 #include "label_vectors.hpp"
 #include "level.hpp"
+#include "ranking.hpp"
 
 namespace treetop::bindings {
 namespace {
@@ -104,6 +105,11 @@ auto give_clusters(Clusters&& clusters) {
     std::vector<Out<std::int64_t>> offsets;
     for (auto& level : clusters.offsets) offsets.push_back(give(std::move(level)));
     return std::make_tuple(give(std::move(clusters.order)), std::move(offsets));
+}
+
+auto give_ranking(Ranking&& ranking) {
+    return std::make_tuple(give(std::move(ranking.indptr)), give(std::move(ranking.ids)),
+                           give(std::move(ranking.scores)));
 }
 
 }  // namespace
@@ -235,12 +241,31 @@ void bind_linear(nb::module_& module) {
                 nb::gil_scoped_release free;
                 ranking = search(task, queries, threads, &monitor);
             }
-            return std::make_tuple(give(std::move(ranking.indptr)), give(std::move(ranking.ids)),
-                                   give(std::move(ranking.scores)));
+            return give_ranking(std::move(ranking));
         },
         nb::arg("levels"), nb::arg("transforms"), nb::arg("beams"), nb::arg("labels").none(), nb::arg("indptr"),
         nb::arg("indices"), nb::arg("data"), nb::arg("features"), nb::arg("threads"),
         nb::arg("progress").none() = nb::none());
+
+    module.def(
+        "combine",
+        [](std::vector<std::tuple<In<std::int64_t>, In<std::int32_t>, In<float>>> rankings,
+           std::vector<double> weights, std::int64_t k, int threads) {
+            require(!rankings.empty() && rankings.size() == weights.size(), "one weight per ranking is needed");
+            require(k >= 1, "k must be at least 1");
+            std::vector<Csr> lists;
+            for (const auto& [indptr, ids, scores] : rankings) {
+                lists.push_back(csr(indptr, ids, scores, 0));
+                require(lists.back().rows == lists.front().rows, "the rankings differ in rows");
+            }
+            Ranking ranking;
+            {
+                nb::gil_scoped_release free;
+                ranking = combine(lists, weights, k, threads);
+            }
+            return give_ranking(std::move(ranking));
+        },
+        nb::arg("rankings"), nb::arg("weights"), nb::arg("k"), nb::arg("threads"));
 }
 
 }  // namespace treetop::bindings

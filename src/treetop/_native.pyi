@@ -104,6 +104,11 @@ def beam_search(
     progress: Progress = None,
 ) -> tuple[_I64, _I32, _F32]: ...
 
+def combine(
+    rankings: Sequence[tuple[_I64, _I32, _F32]], weights: Sequence[float], k: int, threads: int
+) -> tuple[_I64, _I32, _F32]:
+    """The ``k`` best of the weighted sum of ranked lists; an id that a list lacks scores 0 there."""
+
 class TfidfOptions:
     def __init__(
         self,

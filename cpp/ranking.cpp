@@ -1,0 +1,78 @@
+#include "ranking.hpp"
+
+#include <algorithm>
+
+#include "parallel.hpp"
+
+namespace treetop {
+namespace {
+
+struct Scored {
+    double score;
+    std::int32_t id;
+};
+
+// One row: all entries sorted by id (lists stay in order, so sums are reproducible), added up, best k first.
+void combine_row(std::span<const Csr> lists, std::span<const double> weights, std::int64_t row, std::size_t k,
+                 std::vector<Scored>& entries) {
+    entries.clear();
+    for (std::size_t m = 0; m < lists.size(); ++m) {
+        const auto ids = lists[m].row(row);
+        const auto scores = lists[m].values(row);
+        for (std::size_t j = 0; j < ids.size(); ++j) entries.push_back({weights[m] * double{scores[j]}, ids[j]});
+    }
+    std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        if (count > 0 && entries[count - 1].id == entries[i].id) {
+            entries[count - 1].score += entries[i].score;
+        } else {
+            entries[count++] = entries[i];
+        }
+    }
+    entries.resize(count);
+    const auto keep = static_cast<std::ptrdiff_t>(std::min(k, count));
+    // Compared as the floats that are given back, so that ties are ties.
+    std::partial_sort(entries.begin(), entries.begin() + keep, entries.end(), [](const auto& a, const auto& b) {
+        const auto left = static_cast<float>(a.score), right = static_cast<float>(b.score);
+        return left != right ? left > right : a.id < b.id;
+    });
+    entries.resize(static_cast<std::size_t>(keep));
+}
+
+}  // namespace
+
+Ranking combine(std::span<const Csr> lists, std::span<const double> weights, std::int64_t k, int threads) {
+    constexpr std::int64_t kBlock = 256;
+    const std::int64_t rows = lists.empty() ? 0 : lists.front().rows;
+    std::vector<Ranking> parts(static_cast<std::size_t>((rows + kBlock - 1) / kBlock));
+    std::vector<std::vector<Scored>> scratch(static_cast<std::size_t>(std::max(threads, 1)));
+    parallel_blocks(rows, kBlock, threads, [&](std::int64_t begin, std::int64_t end, int worker) {
+        Ranking& part = parts[static_cast<std::size_t>(begin / kBlock)];
+        auto& entries = scratch[static_cast<std::size_t>(worker)];
+        for (std::int64_t row = begin; row < end; ++row) {
+            combine_row(lists, weights, row, static_cast<std::size_t>(k), entries);
+            for (const auto& entry : entries) {
+                part.ids.push_back(entry.id);
+                part.scores.push_back(static_cast<float>(entry.score));
+            }
+            part.indptr.push_back(static_cast<std::int64_t>(part.ids.size()));
+        }
+    });
+    return join(parts);
+}
+
+Ranking join(std::vector<Ranking>& parts) {
+    if (parts.size() == 1) return std::move(parts.front());
+    Ranking all;
+    for (auto& part : parts) {
+        const auto base = static_cast<std::int64_t>(all.ids.size());
+        for (std::size_t i = 1; i < part.indptr.size(); ++i) all.indptr.push_back(base + part.indptr[i]);
+        all.ids.insert(all.ids.end(), part.ids.begin(), part.ids.end());
+        all.scores.insert(all.scores.end(), part.scores.begin(), part.scores.end());
+        part = Ranking{};
+    }
+    return all;
+}
+
+}  // namespace treetop

@@ -1,0 +1,26 @@
+// Ranked lists of labels or nodes, and sums of several of them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "csr.hpp"
+
+namespace treetop {
+
+// Ranked ids of every row: best first, equal scores by smaller id unless the maker knows better.
+struct Ranking {
+    std::vector<std::int64_t> indptr{0};
+    std::vector<std::int32_t> ids;
+    std::vector<float> scores;
+};
+
+// The k best of  sum_m weights[m] * scores_m  per row; an id that a list does not hold scores 0 there.
+// All lists have the same rows; their ids need no order.
+Ranking combine(std::span<const Csr> lists, std::span<const double> weights, std::int64_t k, int threads);
+
+// The rankings of consecutive blocks of rows as one; empties `parts`.
+Ranking join(std::vector<Ranking>& parts);
+
+}  // namespace treetop
