@@ -7,7 +7,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
-NATIVE := CMakeLists.txt pyproject.toml $(wildcard cpp/*.?pp cpp/*.py cpp/bindings/*.?pp)
+NATIVE := CMakeLists.txt pyproject.toml $(wildcard cpp/*.?pp cpp/*.py cpp/bindings/*.?pp cpp/kernels/*.?pp)
 
 .PHONY: demo test bench format lint types cpp-test clean
 

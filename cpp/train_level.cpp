@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <numeric>
+#include <span>
+#include <utility>
 
+#include "lane_solver.hpp"
 #include "level.hpp"
+#include "node_examples.hpp"
 
 namespace treetop {
 namespace {
@@ -15,73 +18,12 @@ struct Chunk {  // the weights of one parent's children, as in Level
     std::vector<float> weights;
 };
 
-struct Entry {
-    std::int32_t feature;  // local
-    std::int32_t child;
-    float weight;
-};
-
-// Gathers the documents of a node and renumbers their features, in ascending order, to a small dense range.
-class Gatherer {
-public:
-    void gather(const Csr& features, const std::vector<std::int32_t>& documents, Examples& examples,
-                std::vector<std::int32_t>& global) {
-        local_.resize(static_cast<std::size_t>(features.cols), -1);
-        global.clear();
-        std::size_t entries = 0;
-        for (const auto document : documents) {
-            entries += features.row(document).size();
-            for (const auto feature : features.row(document)) {
-                auto& number = local_[static_cast<std::size_t>(feature)];
-                if (number < 0) {
-                    number = 0;
-                    global.push_back(feature);
-                }
-            }
-        }
-        std::sort(global.begin(), global.end());
-        for (std::size_t j = 0; j < global.size(); ++j) {
-            local_[static_cast<std::size_t>(global[j])] = static_cast<std::int32_t>(j);
-        }
-        examples.indptr.assign(1, 0);
-        examples.indices.clear();
-        examples.values.clear();
-        examples.squares.clear();
-        examples.indices.reserve(entries);
-        examples.values.reserve(entries);
-        examples.features = static_cast<std::int32_t>(global.size());
-        for (const auto document : documents) {
-            const auto ids = features.row(document);
-            const auto values = features.values(document);
-            double square = 0.0;
-            for (std::size_t j = 0; j < ids.size(); ++j) {
-                examples.indices.push_back(local_[static_cast<std::size_t>(ids[j])]);
-                examples.values.push_back(values[j]);
-                square += double{values[j]} * double{values[j]};
-            }
-            examples.indptr.push_back(static_cast<std::int64_t>(examples.indices.size()));
-            examples.squares.push_back(square);
-        }
-        for (const auto feature : global) local_[static_cast<std::size_t>(feature)] = -1;
-    }
-
-private:
-    std::vector<std::int32_t> local_;  // -1 between uses
-};
-
-struct LabelScratch {
-    DualSolver solver;
-    std::vector<std::int32_t> active;
-    std::vector<signed char> sign;
-    std::vector<double> cost;
-};
-
 struct NodeScratch {
-    Gatherer gatherer;
-    Examples examples;
-    std::vector<std::int32_t> documents;
-    std::vector<std::int32_t> global;
-    LabelScratch label;
+    explicit NodeScratch(const TrainingRows& rows) : gatherer(rows) {}
+    NodeGatherer gatherer;
+    NodeExamples examples;
+    std::vector<std::int32_t> positions;  // of all children's positives in the node's examples, child after child
+    std::vector<std::int64_t> starts;
 };
 
 class LevelTrainer {
@@ -90,7 +32,8 @@ public:
         : problem_(problem),
           threads_(std::max(threads, 1)),
           monitor_(monitor),
-          nodes_(static_cast<std::size_t>(threads_)),
+          nodes_(static_cast<std::size_t>(threads_), NodeScratch(*problem.rows)),
+          solvers_(static_cast<std::size_t>(threads_)),
           chunks_(problem.offsets.size() - 1),
           biases_(static_cast<std::size_t>(problem.offsets.back()), 0.0F) {}
 
@@ -103,7 +46,7 @@ public:
         for (std::size_t p = 0; p < work.size(); ++p) {
             double entries = 0.0;
             for (const auto document : problem_.shortlist.row(static_cast<std::int64_t>(p))) {
-                entries += static_cast<double>(problem_.features.row(document).size());
+                entries += static_cast<double>(problem_.rows->source.row(document).size());
             }
             work[p] = entries * static_cast<double>(width(static_cast<std::int64_t>(p)));
         }
@@ -132,28 +75,32 @@ private:
             return;
         }
         NodeScratch& node = nodes_[static_cast<std::size_t>(worker)];
-        const auto shared = collect_documents(parent, node.documents);
-        node.gatherer.gather(problem_.features, node.documents, node.examples, node.global);
+        const auto listed = collect_documents(parent, node.examples.documents);
+        node.gatherer.gather(node.examples);
+        locate_positives(parent, listed, node);
 
-        std::vector<std::vector<Entry>> entries(static_cast<std::size_t>(children));
-        if (inner_threads > 1) {
-            std::vector<LabelScratch> scratch(static_cast<std::size_t>(inner_threads));
-            parallel_for(children, inner_threads, [&](std::int64_t child, int inner) {
-                train_label(parent, child, node, shared, scratch[static_cast<std::size_t>(inner)],
-                            entries[static_cast<std::size_t>(child)]);
-                finish(1, inner);
-            });
-        } else {
-            for (std::int64_t child = 0; child < children; ++child) {
-                train_label(parent, child, node, shared, node.label, entries[static_cast<std::size_t>(child)]);
-            }
-            finish(children, worker);
-        }
-        chunks_[static_cast<std::size_t>(parent)] = to_chunk(entries, node.global);
+        // Labels of about the same frequency settle after about as many passes: they share a block of lanes.
+        std::vector<std::int32_t> order(static_cast<std::size_t>(children));
+        std::iota(order.begin(), order.end(), 0);
+        std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) {
+            return node.starts[a + 1] - node.starts[a] > node.starts[b + 1] - node.starts[b];
+        });
+        const std::int64_t blocks = (children + kLanes - 1) / kLanes;
+        std::vector<std::vector<WeightEntry>> entries(static_cast<std::size_t>(blocks));
+        parallel_for(blocks, inner_threads, [&](std::int64_t block, int inner) {
+            const int solver = inner_threads > 1 ? inner : worker;
+            const auto first = static_cast<std::size_t>(block * kLanes);
+            const std::span lanes(order.data() + first, std::min<std::size_t>(kLanes, order.size() - first));
+            train_lanes(parent, lanes, node, listed, solvers_[static_cast<std::size_t>(solver)],
+                        entries[static_cast<std::size_t>(block)]);
+            if (inner_threads > 1) finish(static_cast<std::int64_t>(lanes.size()), inner);
+        });
+        if (inner_threads == 1) finish(children, worker);
+        chunks_[static_cast<std::size_t>(parent)] = to_chunk(entries, node.examples);
     }
 
     // The shortlist first, then positives of any child that the shortlist misses. Returns the shortlist's length.
-    std::int32_t collect_documents(std::int64_t parent, std::vector<std::int32_t>& documents) const {
+    std::int64_t collect_documents(std::int64_t parent, std::vector<std::int32_t>& documents) const {
         const auto listed = problem_.shortlist.row(parent);
         documents.assign(listed.begin(), listed.end());
         std::vector<std::int32_t> missing;
@@ -165,71 +112,83 @@ private:
         std::sort(missing.begin(), missing.end());
         missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
         documents.insert(documents.end(), missing.begin(), missing.end());
-        return static_cast<std::int32_t>(listed.size());
+        return static_cast<std::int64_t>(listed.size());
     }
 
-    void train_label(std::int64_t parent, std::int64_t child, const NodeScratch& node, std::int32_t shared,
-                     LabelScratch& scratch, std::vector<Entry>& entries) {
-        const std::int64_t label = problem_.offsets[parent] + child;
-        const auto& options = problem_.solver;
-        scratch.active.resize(static_cast<std::size_t>(shared));
-        std::iota(scratch.active.begin(), scratch.active.end(), 0);
-        scratch.sign.assign(static_cast<std::size_t>(shared), -1);
-        scratch.cost.assign(static_cast<std::size_t>(shared), options.cost_negative);
-
-        const auto documents = problem_.positives.row(label);
-        const auto costs = problem_.positives.values(label);
-        const auto listed_end = node.documents.begin() + shared;
-        for (std::size_t i = 0; i < documents.size(); ++i) {
-            const double cost = options.cost_positive * double{costs[i]};
-            auto place = std::lower_bound(node.documents.begin(), listed_end, documents[i]);
-            if (place != listed_end && *place == documents[i]) {
-                const auto at = static_cast<std::size_t>(place - node.documents.begin());
-                scratch.sign[at] = 1;
-                scratch.cost[at] = cost;
-            } else {
-                place = std::lower_bound(listed_end, node.documents.end(), documents[i]);
-                scratch.active.push_back(static_cast<std::int32_t>(place - node.documents.begin()));
-                scratch.sign.push_back(1);
-                scratch.cost.push_back(cost);
+    void locate_positives(std::int64_t parent, std::int64_t listed, NodeScratch& node) const {
+        const auto& documents = node.examples.documents;
+        const auto listed_end = documents.begin() + listed;
+        node.positions.clear();
+        node.starts.assign(1, 0);
+        for (std::int64_t c = problem_.offsets[parent]; c < problem_.offsets[parent + 1]; ++c) {
+            for (const auto document : problem_.positives.row(c)) {
+                auto place = std::lower_bound(documents.begin(), listed_end, document);
+                if (place == listed_end || *place != document) {
+                    place = std::lower_bound(listed_end, documents.end(), document);
+                }
+                node.positions.push_back(static_cast<std::int32_t>(place - documents.begin()));
             }
+            node.starts.push_back(static_cast<std::int64_t>(node.positions.size()));
         }
-
-        const std::uint64_t seed = problem_.seed * 0x9E3779B97F4A7C15ull + static_cast<std::uint64_t>(label);
-        scratch.solver.solve(node.examples, scratch.active, scratch.sign, scratch.cost, options, seed);
-        const auto& weights = scratch.solver.weights();
-        for (std::size_t f = 0; f < weights.size(); ++f) {
-            if (weights[f] != 0.0 && std::abs(weights[f]) >= problem_.threshold) {
-                entries.push_back({static_cast<std::int32_t>(f), static_cast<std::int32_t>(child),
-                                   static_cast<float>(weights[f])});
-            }
-        }
-        biases_[static_cast<std::size_t>(label)] = static_cast<float>(scratch.solver.bias());
     }
 
-    // From label-major to feature-major by counting; children stay in order inside a row.
-    static Chunk to_chunk(const std::vector<std::vector<Entry>>& entries, const std::vector<std::int32_t>& global) {
-        std::vector<std::int64_t> places(global.size() + 1, 0);
-        for (const auto& of_child : entries) {
-            for (const auto& entry : of_child) ++places[static_cast<std::size_t>(entry.feature) + 1];
+    void train_lanes(std::int64_t parent, std::span<const std::int32_t> children, const NodeScratch& node,
+                     std::int64_t listed, LaneSolver& solver, std::vector<WeightEntry>& entries) {
+        std::vector<LaneLabel> labels;
+        for (const auto child : children) {
+            const auto begin = static_cast<std::size_t>(node.starts[static_cast<std::size_t>(child)]);
+            const auto end = static_cast<std::size_t>(node.starts[static_cast<std::size_t>(child) + 1]);
+            labels.push_back({child, std::span(node.positions).subspan(begin, end - begin),
+                              problem_.positives.values(problem_.offsets[parent] + child)});
         }
+        const auto name = static_cast<std::uint64_t>(problem_.offsets[parent] + children.front());
+        solver.solve(node.examples, listed, labels, problem_.solver, problem_.threshold,
+                     problem_.seed * 0x9E3779B97F4A7C15ull + name, entries);
+        for (std::size_t lane = 0; lane < labels.size(); ++lane) {
+            biases_[static_cast<std::size_t>(problem_.offsets[parent] + children[lane])] = solver.bias_of(lane);
+        }
+    }
+
+    // From block after block to row after row, by counting; features ascend, and children inside a row.
+    static Chunk to_chunk(const std::vector<std::vector<WeightEntry>>& entries, const NodeExamples& node) {
+        std::vector<std::int32_t> counts(node.names.size() + node.own_names.size(), 0);
+        std::vector<std::pair<std::int32_t, std::int32_t>> used;  // id of the feature, its number in the node
+        for (const auto& block : entries) {
+            for (const auto& entry : block) {
+                if (counts[static_cast<std::size_t>(entry.feature)]++ > 0) continue;
+                const auto number = static_cast<std::size_t>(entry.feature);
+                const bool own = number >= node.names.size();
+                used.emplace_back(own ? node.own_names[number - node.names.size()] : node.names[number],
+                                  entry.feature);
+            }
+        }
+        std::sort(used.begin(), used.end());
         Chunk chunk;
-        for (std::size_t f = 0; f < global.size(); ++f) {
-            const bool used = places[f + 1] > 0;
-            places[f + 1] += places[f];
-            if (used) {
-                chunk.features.push_back(global[f]);
-                chunk.row_ends.push_back(places[f + 1]);
+        std::int64_t end = 0;
+        for (const auto& [id, number] : used) {
+            chunk.features.push_back(id);
+            const auto begin = end;
+            end += counts[static_cast<std::size_t>(number)];
+            chunk.row_ends.push_back(end);
+            counts[static_cast<std::size_t>(number)] = static_cast<std::int32_t>(begin);
+        }
+        std::vector<std::pair<std::int32_t, float>> placed(static_cast<std::size_t>(end));
+        for (const auto& block : entries) {
+            for (const auto& entry : block) {
+                placed[static_cast<std::size_t>(counts[static_cast<std::size_t>(entry.feature)]++)] = {entry.child,
+                                                                                                       entry.weight};
             }
         }
-        chunk.children.resize(static_cast<std::size_t>(places.back()));
-        chunk.weights.resize(chunk.children.size());
-        for (const auto& of_child : entries) {
-            for (const auto& entry : of_child) {
-                const auto place = static_cast<std::size_t>(places[static_cast<std::size_t>(entry.feature)]++);
-                chunk.children[place] = entry.child;
-                chunk.weights[place] = entry.weight;
-            }
+        std::int64_t begin = 0;
+        for (const auto row_end : chunk.row_ends) {
+            std::sort(placed.begin() + begin, placed.begin() + row_end);
+            begin = row_end;
+        }
+        chunk.children.reserve(placed.size());
+        chunk.weights.reserve(placed.size());
+        for (const auto& [child, weight] : placed) {
+            chunk.children.push_back(child);
+            chunk.weights.push_back(weight);
         }
         return chunk;
     }
@@ -260,6 +219,7 @@ private:
     int threads_;
     Monitor* monitor_;
     std::vector<NodeScratch> nodes_;
+    std::vector<LaneSolver> solvers_;
     std::vector<Chunk> chunks_;
     std::vector<float> biases_;
     std::atomic<std::int64_t> finished_{0};

@@ -13,6 +13,8 @@
 #include "label_vectors.hpp"
 #include "level.hpp"
 #include "ranking.hpp"
+#include "simd.hpp"
+#include "training_rows.hpp"
 
 namespace treetop::bindings {
 namespace {
@@ -75,6 +77,26 @@ private:
     In<float> weights_, biases_;
     Level level_;
     std::int32_t highest_feature_ = -1;
+};
+
+// Keeps the training matrix alive beside what was made of it.
+class BoundRows {
+public:
+    BoundRows(In<std::int64_t> indptr, In<std::int32_t> indices, In<float> data, std::int64_t features, int threads)
+        : indptr_(indptr), indices_(indices), data_(data), rows_(made(csr(indptr, indices, data, features), threads)) {}
+
+    const TrainingRows& rows() const { return rows_; }
+
+private:
+    static TrainingRows made(const Csr& features, int threads) {
+        nb::gil_scoped_release free;
+        return TrainingRows(features, threads);
+    }
+
+    In<std::int64_t> indptr_;
+    In<std::int32_t> indices_;
+    In<float> data_;
+    TrainingRows rows_;
 };
 
 Transform transform_named(const std::string& name) {
@@ -172,17 +194,27 @@ void bind_linear(nb::module_& module) {
         nb::arg("leaf_size"), nb::arg("depth"), nb::arg("iterations"), nb::arg("spherical"), nb::arg("seed"),
         nb::arg("threads"), nb::arg("progress").none() = nb::none());
 
+    nb::class_<BoundRows>(module, "TrainingRows")
+        .def(nb::init<In<std::int64_t>, In<std::int32_t>, In<float>, std::int64_t, int>(), nb::arg("indptr"),
+             nb::arg("indices"), nb::arg("data"), nb::arg("features"), nb::arg("threads"));
+
+    module.def("simd_sets", &kernel_sets);
+    module.def("simd", [] { return std::string(kernels().name); });
+    module.def(
+        "use_simd",
+        [](const std::string& name) { require(use_kernels(name), "this machine does not run that instruction set"); },
+        nb::arg("name"));
+
     module.def(
         "train_level",
-        [](In<std::int64_t> indptr, In<std::int32_t> indices, In<float> data, std::int64_t features,
-           In<std::int64_t> positive_indptr, In<std::int32_t> positives, In<float> positive_costs,
+        [](const BoundRows& rows, In<std::int64_t> positive_indptr, In<std::int32_t> positives, In<float> positive_costs,
            In<std::int64_t> shortlist_indptr, In<std::int32_t> shortlist, In<std::int64_t> offsets, bool last,
            double threshold, double cost_positive, double cost_negative, double bias, double tolerance,
            int max_passes, std::uint64_t seed, int threads, nb::object progress) {
             LevelProblem problem;
-            problem.features = csr(indptr, indices, data, features);
-            problem.positives = csr(positive_indptr, positives, positive_costs, problem.features.rows);
-            problem.shortlist = pattern(shortlist_indptr, shortlist, problem.features.rows);
+            problem.rows = &rows.rows();
+            problem.positives = csr(positive_indptr, positives, positive_costs, problem.rows->rows());
+            problem.shortlist = pattern(shortlist_indptr, shortlist, problem.rows->rows());
             problem.offsets.assign(offsets.data(), offsets.data() + offsets.size());
             require(ascending(offsets), "offsets must ascend from 0");
             require(problem.shortlist.rows == static_cast<std::int64_t>(offsets.size()) - 1,
@@ -202,8 +234,7 @@ void bind_linear(nb::module_& module) {
                                    give(std::move(level.rows)), give(std::move(level.children)),
                                    give(std::move(level.weights)), give(std::move(level.biases)));
         },
-        nb::arg("indptr"), nb::arg("indices"), nb::arg("data"), nb::arg("features"), nb::arg("positive_indptr"),
-        nb::arg("positives"), nb::arg("positive_costs"), nb::arg("shortlist_indptr"), nb::arg("shortlist"),
+        nb::arg("rows"), nb::arg("positive_indptr"), nb::arg("positives"), nb::arg("positive_costs"), nb::arg("shortlist_indptr"), nb::arg("shortlist"),
         nb::arg("offsets"), nb::arg("last"), nb::arg("threshold"), nb::arg("cost_positive"),
         nb::arg("cost_negative"), nb::arg("bias"), nb::arg("tolerance"), nb::arg("max_passes"), nb::arg("seed"),
         nb::arg("threads"), nb::arg("progress").none() = nb::none());

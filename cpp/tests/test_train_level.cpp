@@ -37,7 +37,8 @@ int main() {
     const Matrix positives = scattered(50, kDocuments, 20, 2);
     const Matrix shortlist = scattered(4, kDocuments, 2, 3);
     treetop::LevelProblem problem;
-    problem.features = features.view();
+    const treetop::TrainingRows rows(features.view(), 2);
+    problem.rows = &rows;
     problem.positives = positives.view();
     problem.shortlist = shortlist.view();
     problem.offsets = {0, 1, 41, 41, 50};
@@ -69,8 +70,8 @@ int main() {
         const auto view = labels.view();
         for (std::size_t i = 0; i < view.row(label).size(); ++i) {
             const auto document = view.row(label)[i];
-            const auto ids = problem.features.row(document);
-            const auto values = problem.features.values(document);
+            const auto ids = rows.source.row(document);
+            const auto values = rows.source.values(document);
             for (std::size_t j = 0; j < ids.size(); ++j) sum[ids[j]] += double{view.values(label)[i]} * values[j];
         }
         const double norm = std::sqrt(std::inner_product(sum.begin(), sum.end(), sum.begin(), 0.0));
@@ -94,8 +95,8 @@ int main() {
     const std::vector<treetop::Level> levels{level};
     const std::vector<treetop::Transform> hinge(1);
     const std::vector<std::int64_t> beams{5};
-    const auto together = treetop::search({levels, hinge, beams, nullptr}, problem.features, 3);
-    const auto alone = treetop::search({levels, hinge, beams, nullptr}, problem.features, kDocuments);
+    const auto together = treetop::search({levels, hinge, beams, nullptr}, rows.source, 3);
+    const auto alone = treetop::search({levels, hinge, beams, nullptr}, rows.source, kDocuments);
     CHECK(together.ids == alone.ids && together.scores == alone.scores);
     return finish();
 }

@@ -55,11 +55,21 @@ def unbalanced_clusters(
     threads: int,
     progress: Progress = None,
 ) -> tuple[_I32, list[_I64]]: ...
+def simd_sets() -> list[str]:
+    """The instruction sets that the kernels are compiled for and this machine runs, plainest first."""
+
+def simd() -> str:
+    """The one in use: the last, unless the environment variable TREETOP_SIMD or `use_simd` names another."""
+
+def use_simd(name: str) -> None: ...
+
+class TrainingRows:
+    """The training matrix as the solvers read it."""
+
+    def __init__(self, indptr: _I64, indices: _I32, data: _F32, features: int, threads: int) -> None: ...
+
 def train_level(
-    indptr: _I64,
-    indices: _I32,
-    data: _F32,
-    features: int,
+    rows: TrainingRows,
     positive_indptr: _I64,
     positives: _I32,
     positive_costs: _F32,

@@ -91,7 +91,7 @@ class TreeModel:
         model = cls(tree, [], config, X.shape[1])
         relevance = _relevance_chain(Y, tree)
         given = None if negatives is None else _relevance_chain(_like(Y, negatives, tree), tree)
-        features = csr_arrays(X)
+        rows = _native.TrainingRows(*csr_arrays(X), X.shape[1], threads)
         schemes = config.schemes(tree.depth)
         for level in range(tree.depth):
             last = level + 1 == tree.depth
@@ -101,8 +101,7 @@ class TreeModel:
             shortlist = model._shortlist(level, schemes[level], X, relevance, given, threads)
             with step(f"Training level {level + 1} of {tree.depth}") as progress:
                 arrays = _native.train_level(
-                    *features,
-                    X.shape[1],
+                    rows,
                     *csr_arrays(transpose(positives)),
                     *csr_arrays(transpose(shortlist))[:2],
                     tree.offsets[level],

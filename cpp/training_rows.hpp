@@ -1,0 +1,29 @@
+// The training matrix as the solvers read it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "csr.hpp"
+
+namespace treetop {
+
+// Features are renumbered by falling frequency, so that the common ones lie together in every table that is
+// indexed by feature. A feature that only one example has ("own") never meets another example: it is kept apart.
+struct TrainingRows {
+    TrainingRows(const Csr& features, int threads);
+
+    Csr source;                            // as given
+    std::int64_t shared_features = 0;
+    std::vector<std::int32_t> names;       // of the shared features, in `source`
+    std::vector<std::int64_t> indptr;      // shared entries of every row
+    std::vector<std::int32_t> indices;
+    std::vector<float> values;
+    std::vector<std::int64_t> own_indptr;  // own entries of every row, by their ids in `source`
+    std::vector<std::int32_t> own_ids;
+    std::vector<float> own_values;
+
+    std::int64_t rows() const { return source.rows; }
+};
+
+}  // namespace treetop
