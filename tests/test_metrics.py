@@ -25,6 +25,7 @@ from treetop.metrics import (
     document_scores,
     inverse_propensity,
     label_report,
+    reliability,
 )
 
 Ranking = list[list[str]]
@@ -131,8 +132,8 @@ def test_documents_without_labels_are_zero_in_precision_and_left_out_of_recall()
 def test_nothing_right_is_zero_everywhere(predictions: Predictions, truth: Dataset) -> None:
     counts = np.zeros(len(predictions.labels))
     metrics = evaluate(predictions, truth, train_counts=counts, n_train=1, threshold=0.0)
-    assert len(metrics) == 9 * 3 + 6
-    assert set(metrics.values()) == {0.0}
+    assert len(metrics) == 10 * 3 + 6
+    assert {value for name, value in metrics.items() if not name.startswith("ECE")} == {0.0}
 
 
 letters = st.lists(st.sampled_from("abcdef"), unique=True, max_size=6)
@@ -235,6 +236,46 @@ def test_f1_against_scikit_learn() -> None:
     p = precision_score(y, d, average="macro", **options)
     r = recall_score(y, d, average="macro", **options)
     assert metrics["macro-F1-of-means"] == pytest.approx(100 * 2 * p * r / (p + r))
+
+
+def scored(scores: list[list[float]], hits: list[str]) -> tuple[Predictions, Dataset]:
+    """Labels "0", "1", … of each row with these scores; ``hits`` marks the true ones with x."""
+    names = [str(column) for column in range(max(map(len, scores)))]
+    predictions = Predictions(
+        np.cumsum([0, *map(len, scores)]),
+        np.concatenate([np.arange(len(row)) for row in scores]).astype(np.int32),
+        np.concatenate(scores),
+        Strings.of(names),
+    )
+    return predictions, true([[names[j] for j, mark in enumerate(row) if mark == "x"] for row in hits])
+
+
+def test_calibration_error_by_hand() -> None:
+    # In fifteenths, (0.9333, 1] holds 1, 1 and 0.95 (two of three right), (0.4667, 0.5333] holds 0.5 (right),
+    # [0, 0.0667] holds 0 and 0.05 (wrong).
+    predictions, truth = scored([[1.0, 0.5, 0.0], [1.0, 0.05], [0.95]], ["xx.", "..", "x"])
+    bins = reliability(predictions, truth)
+    assert [(item.pairs, round(item.score, 6), round(item.hits, 6)) for item in bins] == [
+        (2, 0.025, 0.0),
+        (1, 0.5, 1.0),
+        (3, 0.983333, 0.666667),
+    ]
+    assert (bins[1].low, bins[1].high) == pytest.approx((7 / 15, 8 / 15))
+    metrics = evaluate(predictions, truth)
+    assert metrics["ECE@5"] == pytest.approx(100 * (2 * 0.025 + 0.5 + 0.95) / 6)
+    assert metrics["ECE@1"] == pytest.approx(100 * 0.95 / 3)
+    halves = reliability(predictions, truth, bins=2)  # a border belongs to the bin below it
+    assert [(item.pairs, item.low, item.high) for item in halves] == [(3, 0.0, 0.5), (3, 0.5, 1.0)]
+    assert len(reliability(predictions, truth, k=1)) == 1
+
+
+def test_calibration_error_needs_scores_in_range() -> None:
+    predictions, truth = scored([[1.5, 0.5, -0.5]], ["x.."])
+    assert not any(name.startswith("ECE") for name in evaluate(predictions, truth))
+    with pytest.raises(DataError, match="between 0 and 1"):
+        reliability(predictions, truth)
+    with pytest.raises(ConfigError, match="at least 1"):
+        reliability(predictions, truth, bins=0)
 
 
 def test_labels_are_matched_by_name() -> None:

@@ -113,7 +113,6 @@ def beam_search(
     threads: int,
     progress: Progress = None,
 ) -> tuple[_I64, _I32, _F32]: ...
-
 def combine(
     rankings: Sequence[tuple[_I64, _I32, _F32]], weights: Sequence[float], k: int, threads: int
 ) -> tuple[_I64, _I32, _F32]:

@@ -153,6 +153,7 @@ class Predictions:
 
     def above(self, threshold: float) -> Predictions:
         """Only labels with a score strictly above ``threshold``."""
+        check_threshold(threshold)
         return self._keep(self.scores > threshold)
 
     def aligned_to(self, labels: Strings) -> Predictions:
@@ -284,6 +285,12 @@ class Predictions:
             pairs = zip(entry[span].tolist(), self.scores[span].astype(np.str_).tolist(), strict=True)
             listed = ", ".join(f'{{"label": {names[code]}, "score": {score}}}' for code, score in pairs)
             yield f'{{"id": {json.dumps(self.id_of(row), ensure_ascii=ascii_only)}, "labels": [{listed}]}}\n'
+
+
+def check_threshold(threshold: Any) -> None:
+    """Refuses what no score can be compared with."""
+    if not isinstance(threshold, (int, float, np.integer, np.floating)) or np.isnan(threshold):
+        raise ConfigError(f"the threshold must be a number, not {threshold!r}")
 
 
 def falling_key(scores: npt.NDArray[np.float32]) -> npt.NDArray[np.uint32]:

@@ -1,7 +1,7 @@
 """The model folder: plain arrays and a JSON manifest; memory-mapped on load, nothing in it is ever executed.
 
     model/manifest.json              method, config, data statistics, version, and a checksum of every array
-    model/arrays-1f0c…/NAME.npy      the arrays, in a folder named after its content
+    model/arrays-1f0c…/NAME.npy      the arrays, in a folder named after its content; equal ones share a file
 
 A model is what its manifest says. Saving over an old model writes the new arrays beside the old ones, then
 replaces the manifest in one step, then removes what nobody names any more: a killed run leaves the old model
@@ -76,24 +76,39 @@ def check_target(folder: str | os.PathLike[str]) -> None:
 def load(folder: str | os.PathLike[str], *, verify: bool = True) -> Stored:
     """Opens a model folder. ``verify`` compares every array with its checksum."""
     folder = Path(folder)
+    written = _written(folder)
     manifest = read_manifest(folder)
     try:
         arrays = _open_arrays(folder, manifest["arrays"], verify)
     except ModelError:
-        if read_manifest(folder) == manifest:
+        if _written(folder) == written:
             raise
         return load(folder, verify=verify)  # a save has replaced the model in the meantime
     return Stored(manifest["method"], manifest["config"], manifest["data"], arrays, manifest["treetop"])
 
 
+def _written(folder: Path) -> tuple[int, int] | None:
+    """Which manifest lies there, told apart from another of the same content."""
+    try:
+        state = (folder / MANIFEST).stat()
+    except OSError:
+        return None
+    return state.st_ino, state.st_mtime_ns
+
+
 def _open_arrays(
     folder: Path, entries: Mapping[str, Mapping[str, str]], verify: bool
 ) -> dict[str, npt.NDArray]:
-    arrays = {}
+    arrays: dict[str, npt.NDArray] = {}
+    opened: dict[tuple[str, str], npt.NDArray] = {}
     for name, entry in entries.items():
         if not isinstance(entry, dict) or not {"file", "checksum"} <= entry.keys():
             raise ModelError(f"{folder / MANIFEST} is damaged: it says no file and checksum of {name}")
-        path = folder / str(entry["file"])
+        source = str(entry["file"]), str(entry["checksum"])
+        if source in opened:
+            arrays[name] = opened[source]
+            continue
+        path = folder / source[0]
         if path.resolve().parent.parent != folder.resolve():
             raise ModelError(f"{folder}: {name} points outside the model folder")
         if not path.is_file():
@@ -103,7 +118,7 @@ def _open_arrays(
                 raise ModelError(
                     f"{folder}: the file {entry['file']} is damaged (its checksum does not match)"
                 )
-            arrays[name] = np.load(path, mmap_mode="r", allow_pickle=False)
+            arrays[name] = opened[source] = np.load(path, mmap_mode="r", allow_pickle=False)
         except (ValueError, OSError, EOFError):
             raise ModelError(f"{folder}: the file {entry['file']} is damaged") from None
     return arrays
@@ -137,6 +152,7 @@ def read_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
 def _write(folder: Path, stored: Stored) -> None:
     with _temporary_folder(folder) as temporary:
         entries: dict[str, dict[str, str]] = {}
+        file_of: dict[str, str] = {}  # by checksum: members of an ensemble may share arrays
         digest = xxhash.xxh3_128()
         for name, array in stored.arrays.items():
             path = temporary / f"{name}.npy"
@@ -144,13 +160,16 @@ def _write(folder: Path, stored: Stored) -> None:
                 _write_array(file, np.ascontiguousarray(array))
                 file.flush()
                 os.fsync(file.fileno())
-            entries[name] = {"checksum": _checksum(path)}
-            digest.update(name.encode() + entries[name]["checksum"].encode())
+            checksum = _checksum(path)
+            if checksum in file_of:
+                path.unlink()
+            entries[name] = {"checksum": checksum, "file": file_of.setdefault(checksum, path.name)}
+            digest.update(name.encode() + checksum.encode())
         arrays_name = f"arrays-{digest.hexdigest()[:16]}"
         if (folder / arrays_name).exists() and not _intact(folder / arrays_name, entries):
             arrays_name += f"-{os.urandom(4).hex()}"  # the same model again, over damaged files
-        for name, entry in entries.items():
-            entry["file"] = f"{arrays_name}/{name}.npy"
+        for entry in entries.values():
+            entry["file"] = f"{arrays_name}/{entry['file']}"
         manifest = {
             "format": FORMAT,
             "version": VERSION,
@@ -207,10 +226,8 @@ def _temporary_folder(parent: Path) -> Iterator[Path]:
 
 
 def _intact(arrays: Path, entries: Mapping[str, Mapping[str, str]]) -> bool:
-    files = {name: arrays / f"{name}.npy" for name in entries}
-    return all(
-        path.is_file() and _checksum(path) == entries[name]["checksum"] for name, path in files.items()
-    )
+    checksums = {arrays / entry["file"]: entry["checksum"] for entry in entries.values()}
+    return all(path.is_file() and _checksum(path) == checksum for path, checksum in checksums.items())
 
 
 def _write_array(file: BinaryIO, array: npt.NDArray) -> None:

@@ -95,9 +95,11 @@ class Dataset:
         if Y is not None:
             Y = label_matrix(Y, source)
         if labels is None:
-            labels = Strings.numbers(0 if Y is None else Y.shape[1])
+            names = Strings.numbers(0 if Y is None else Y.shape[1])
+        else:
+            names = distinct_names(Strings.of(labels), source)
         return cls(
-            labels=Strings.of(labels),
+            labels=names,
             X=X,
             Y=Y,
             texts=None if texts is None else Strings.of(texts),
@@ -167,7 +169,7 @@ class Dataset:
 
         With ``by_group`` whole groups are drawn, so that no group stands on both sides.
         """
-        first, second = split_rows(len(self), fraction, seed, self._group_codes() if by_group else None)
+        first, second = split_rows(len(self), fraction, seed, self.group_codes() if by_group else None)
         return self[first], self[second]
 
     def aligned_to(self, labels: Strings) -> Dataset:
@@ -190,7 +192,8 @@ class Dataset:
             self, label_texts=Strings.of(texts.get(name, name) for name in self.labels)
         )
 
-    def _group_codes(self) -> npt.NDArray[np.int64]:
+    def group_codes(self) -> npt.NDArray[np.int64]:
+        """The group of each example as a number."""
         if self.groups is None:
             raise DataError(f"{self.source}: a split by group needs a group column (--group NAME)")
         codes: dict[str, int] = {}
@@ -256,6 +259,16 @@ class LabelIndexer:
         Y = sparse.csr_matrix((data, new_code[indices], indptr), shape=(len(indptr) - 1, len(names)))
         Y.sort_indices()
         return Strings.of(names), Y
+
+
+def distinct_names(labels: Strings, source: str) -> Strings:
+    """The same label names; one that stands for two labels is refused."""
+    seen: set[str] = set()
+    for name in labels:
+        if name in seen:
+            raise DataError(f"{source}: the label name {name!r} is given twice")
+        seen.add(name)
+    return labels
 
 
 def feature_matrix(X: Any, source: str) -> sparse.csr_matrix:

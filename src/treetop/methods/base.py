@@ -5,9 +5,11 @@ The public verbs check their input here, once; a method's own ``_fit`` and ``_ra
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -15,11 +17,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .. import store, threads
+from .. import calibration, store, threads
+from ..calibration import Calibration
 from ..config import Config, setting
 from ..data import Dataset
-from ..errors import DataError, ModelError, TreetopError
-from ..predictions import Predictions
+from ..data.dataset import split_rows
+from ..errors import ConfigError, DataError, ModelError, TreetopError
+from ..predictions import Predictions, check_threshold
+from ..progress import step
 from ..strings import Strings
 
 if TYPE_CHECKING:
@@ -30,6 +35,8 @@ if TYPE_CHECKING:
 Inputs: TypeAlias = "str | Sequence[str] | Dataset | npt.NDArray | Any"
 """One text, texts, a `Dataset`, or a feature matrix (dense or sparse)."""
 Ranked = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]
+LABELS_SHOWN = 5
+LABELS_ABOVE_THRESHOLD = 100
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,12 @@ class MethodConfig(Config):
         0, "threads to use; 0: all cores. The model does not depend on it", at_least=0, at_most=4096
     )
     seed: int = setting(0, "the same seed gives the same model", at_least=0, at_most=2**63 - 1)
+    calibration: str = setting(
+        "none",
+        "turn scores into probabilities: learned on a held-out part, then all examples are trained on",
+        choices=("none", *calibration.KINDS),
+    )
+    calibration_share: float = setting(0.1, "examples held out for that", above=0, at_most=0.5)
 
 
 class Method(ABC):
@@ -56,37 +69,35 @@ class Method(ABC):
         """Training examples of each label."""
         self.statistics: dict[str, Any] = {}
         """Counts of the training data, kept in the model folder."""
+        self.calibration: Calibration | None = None
+        """What turns scores into probabilities; None: scores only rank."""
 
     # -- the five verbs --------------------------------------------------------------------------------------
 
     def fit(self, data: Dataset | Inputs, labels: Iterable[Iterable[str]] | Any = None, **extra: Any) -> Self:
         """Trains on a `Dataset`, on texts and their labels, or on a feature matrix and a label matrix."""
+        check_options(extra, keywords(self._fit), f"the training of {self.name}")
         dataset = _training_set(data, labels)
-        self._fit(dataset, **extra)
-        self.labels = dataset.labels
-        self.label_texts = dataset.label_texts
-        self.label_counts = dataset.label_counts
-        assert dataset.Y is not None
-        self.statistics = {
-            "examples": len(dataset),
-            "labels": len(dataset.labels),
-            "labels_used": int((self.label_counts > 0).sum()),
-            "labels_per_example": round(dataset.Y.nnz / len(dataset), 3),
-            "input": "texts" if self.takes_texts else "features",
-            "source": dataset.source,
-        }
+        learned = None if self.config.calibration == "none" else self._calibrated_on_a_part(dataset, extra)
+        self._train(dataset, extra)
+        if learned is not None:
+            self.calibration, self.statistics["calibration"] = learned
         return self
 
     def predict(
         self, inputs: Inputs, k: int | None = None, *, threshold: float | None = None, **options: Any
     ) -> Predictions:
-        """The ``k`` best labels of every input, best first; with ``threshold`` only scores above it.
+        """The ``k`` best labels of every input, best first; with ``threshold`` only scores strictly above it.
 
-        Without ``k``: five, or all where there are fewer.
+        Without ``k``: five, or with a threshold up to a hundred; all where there are fewer. The scores of a
+        calibrated model are probabilities: ``threshold=0.5`` keeps labels that are rather right than wrong.
         """
         known = self._fitted()
+        check_options(options, keywords(self._rank), f"a prediction of {self.name}")
+        if threshold is not None:
+            check_threshold(threshold)
         if k is None:
-            k = min(5, len(known))
+            k = min(LABELS_SHOWN if threshold is None else LABELS_ABOVE_THRESHOLD, len(known))
         if not isinstance(k, (int, np.integer)):
             raise DataError(f"k must be a whole number, not {k!r}")
         if k < 1:
@@ -95,14 +106,17 @@ class Method(ABC):
             raise DataError(f"k is {k} but the model knows only {len(known):,} labels")
         dataset = self._input_set(inputs)
         indptr, ids, scores = self._rank(dataset, int(k), **options)
+        if self.calibration is not None:
+            scores = self.calibration(scores)
         predictions = Predictions(indptr, ids, scores, known, dataset.ids)
         return predictions if threshold is None else predictions.above(threshold)
 
     def evaluate(self, data: Dataset, *, ks: Sequence[int] = (1, 3, 5), **options: Any) -> Metrics:
         """P@k, nDCG@k, PSP@k, … in percent, on labelled data; labels unknown to the model count as missed."""
-        from ..metrics import evaluate
+        from ..metrics import Options, evaluate
 
         known = self._fitted()
+        check_options(options, list(Options.__annotations__), "an evaluation")
         if not isinstance(data, Dataset) or not ks:
             raise DataError("evaluate needs a labelled Dataset and at least one k")
         predictions = self.predict(data, k=min(max(ks), len(known)))
@@ -115,14 +129,40 @@ class Method(ABC):
             **options,
         )
 
+    def calibrate(self, data: Dataset, kind: str = "isotonic") -> Self:
+        """Makes the scores of a fitted model probabilities, learned from labelled data it was not trained on.
+
+        ``kind`` is ``"isotonic"`` or ``"platt"`` (see `treetop.calibration`). The order of labels stays.
+        """
+        from ..metrics.judged import judge
+
+        known = self._fitted()
+        map_class = calibration.kind_named(kind)
+        if not isinstance(data, Dataset):
+            raise DataError("calibrate needs a labelled Dataset that the model was not trained on")
+        self.calibration = None
+        with step("Calibrating"):
+            judged = judge(self.predict(data, min(calibration.DEPTH, len(known))), data, calibration.DEPTH)
+            if not judged.best_hits.any():
+                raise DataError(f"{data.source}: no predicted label is right, so nothing can be calibrated")
+            self.calibration = map_class.fit(judged.best.scores, judged.best_hits)
+        self.statistics["calibration"] = {"kind": kind, "examples": len(data), "source": data.source}
+        return self
+
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Writes the model folder in one step; an older model of that name is replaced."""
+        store.save(folder, self.to_stored())
+
+    def to_stored(self) -> store.Stored:
+        """What `save` writes."""
         labels = self._fitted()
         arrays = store.with_prefix("labels", labels.state()) | {"label_counts": self.label_counts}
         if self.label_texts is not None:
             arrays |= store.with_prefix("label_texts", self.label_texts.state())
+        if self.calibration is not None:
+            arrays |= store.with_prefix("calibration", self.calibration.state())
         arrays |= store.with_prefix("model", self._state())
-        store.save(folder, store.Stored(self.name, self.config.to_dict(), self.statistics, arrays))
+        return store.Stored(self.name, self.config.to_dict(), self.statistics, arrays)
 
     @classmethod
     def from_stored(cls, stored: store.Stored, where: str) -> Self:
@@ -135,7 +175,10 @@ class Method(ABC):
             model.label_counts = store.typed(stored.arrays, {"label_counts": np.int64})["label_counts"]
             if len(model.label_counts) != len(model.labels):
                 raise ModelError(f"{len(model.label_counts):,} label counts for {len(model.labels):,} labels")
-            model.statistics = stored.data
+            model.statistics = _checked_statistics(stored.data)
+            if "calibration" in model.statistics:
+                map_class = calibration.kind_named(model.statistics["calibration"]["kind"])
+                model.calibration = map_class.from_state(store.under_prefix("calibration", stored.arrays))
             model._restore(store.under_prefix("model", stored.arrays))
         except (LookupError, ValueError, TypeError, AttributeError, TreetopError) as error:
             raise ModelError(f"{where}: the model cannot be put together ({error})") from error
@@ -160,7 +203,42 @@ class Method(ABC):
     @abstractmethod
     def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None: ...
 
+    def blank(self) -> Self:
+        """An unfitted model with the same settings."""
+        return type(self)(self.config)
+
     # -- shared ----------------------------------------------------------------------------------------------
+
+    def _train(self, dataset: Dataset, extra: Mapping[str, Any]) -> None:
+        self.calibration = None
+        self._fit(dataset, **extra)
+        self.labels = dataset.labels
+        self.label_texts = dataset.label_texts
+        self.label_counts = dataset.label_counts
+        assert dataset.Y is not None
+        self.statistics = {
+            "examples": len(dataset),
+            "labels": len(dataset.labels),
+            "labels_used": int((self.label_counts > 0).sum()),
+            "labels_per_example": round(dataset.Y.nnz / len(dataset), 3),
+            "input": "texts" if self.takes_texts else "features",
+            "source": dataset.source,
+        }
+
+    def _calibrated_on_a_part(
+        self, dataset: Dataset, extra: Mapping[str, Any]
+    ) -> tuple[Calibration, dict[str, Any]]:
+        """The map of a model of most examples, learned on the others."""
+        config = self.config
+        kept, held_out = held_out_rows(dataset, config.calibration_share, config.seed, "calibration")
+        of_kept = {  # a matrix with a row per example is cut like the examples
+            name: value[kept] if sparse.issparse(value) and value.shape[0] == len(dataset) else value
+            for name, value in extra.items()
+        }
+        self._train(dataset[kept], of_kept)
+        self.calibrate(dataset[held_out], config.calibration)
+        assert self.calibration is not None
+        return self.calibration, self.statistics["calibration"]
 
     @property
     def threads(self) -> int:
@@ -183,6 +261,59 @@ class Method(ABC):
         if not self.takes_texts and dataset.X is None:
             raise DataError(f"{dataset.source}: the model was trained on features but the input has none")
         return dataset
+
+
+def held_out_rows(
+    dataset: Dataset, share: float, seed: int, purpose: str
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Rows to learn from and rows to hold out: whole groups where the examples have groups."""
+    groups = None if dataset.groups is None else dataset.group_codes()
+    try:
+        kept, held_out = split_rows(len(dataset), share, seed, groups)
+    except DataError as error:
+        raise DataError(f"{dataset.source}: nothing can be held out for the {purpose} ({error})") from None
+    assert dataset.Y is not None
+    for rows in (kept, held_out):
+        if dataset.Y[rows].nnz == 0:
+            raise DataError(
+                f"{dataset.source}: too few examples have labels to hold some out for the {purpose}"
+            )
+    return kept, held_out
+
+
+def keywords(function: Callable[..., Any]) -> list[str]:
+    """The options a function takes by name."""
+    parameters = inspect.signature(function).parameters.values()
+    return [item.name for item in parameters if item.kind is inspect.Parameter.KEYWORD_ONLY]
+
+
+def check_options(options: Iterable[str], known: list[str], what: str) -> None:
+    """Refuses options that are not ``known``."""
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known) or 'none'}"
+            raise ConfigError(f"{what} has no option {name!r}; {hint}")
+
+
+_STATISTICS = {
+    "examples": int,
+    "labels": int,
+    "labels_used": int,
+    "labels_per_example": (int, float),
+    "input": str,
+    "source": str,
+}
+
+
+def _checked_statistics(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Statistics from a manifest, complete and of the right types."""
+    for name, kind in _STATISTICS.items():
+        if not isinstance(data.get(name), kind):  # type: ignore[arg-type]
+            raise ModelError(f"the manifest gives no proper {name!r} of the training data")
+    if data["examples"] < 1:
+        raise ModelError(f"the manifest says the model was trained on {data['examples']} examples")
+    return dict(data)
 
 
 def _as_dataset(inputs: Inputs) -> Dataset:

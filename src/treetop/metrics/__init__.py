@@ -1,10 +1,11 @@
 """How good predictions are: P@k, nDCG@k, propensity-scored and F1 metrics, intervals, comparisons."""
 
-from .documents import DEFAULT_METRICS, DocumentScores, document_scores
+from .documents import DEFAULT_METRICS, DocumentScores, Options, document_scores
 from .evaluation import Metrics, evaluate
 from .intervals import Difference, Interval, compare, confidence_intervals
 from .labels import BUCKETS, FrequencyBucket, LabelReport, LabelRow, by_frequency, label_report
 from .propensity import DEFAULT_PROPENSITY, PROPENSITY, inverse_propensity
+from .reliability import ReliabilityBin, reliability
 
 __all__ = [
     "BUCKETS",
@@ -18,6 +19,8 @@ __all__ = [
     "LabelReport",
     "LabelRow",
     "Metrics",
+    "Options",
+    "ReliabilityBin",
     "by_frequency",
     "compare",
     "confidence_intervals",
@@ -25,4 +28,5 @@ __all__ = [
     "evaluate",
     "inverse_propensity",
     "label_report",
+    "reliability",
 ]

@@ -146,7 +146,10 @@ RANKING: dict[str, Callable[[Judged, int], DocumentScores]] = {
     "PSPraw": ps_precision_raw,
 }
 NEED_PROPENSITY = ("PSP", "PSnDCG", "PSR", "PSPraw")
-DEFAULT_METRICS = ("P", "R", "F1", "RP", "nDCG", "PSP", "PSnDCG", "PSR", "coverage")
+WHOLE_SET = ("coverage", "ECE")
+"""Metrics that are not sums over documents."""
+DEFAULT_KS = (1, 3, 5)
+DEFAULT_METRICS = ("P", "R", "F1", "RP", "nDCG", "PSP", "PSnDCG", "PSR", *WHOLE_SET)
 
 
 class Options(TypedDict, total=False):
@@ -168,7 +171,7 @@ def judge_for_metrics(
     train: Dataset | None = None,
     train_counts: npt.ArrayLike | None = None,
     n_train: int | None = None,
-    ks: Sequence[int] = (1, 3, 5),
+    ks: Sequence[int] = DEFAULT_KS,
     propensity: tuple[float, float] = DEFAULT_PROPENSITY,
     threshold: float | None = None,
     metrics: Sequence[str] = DEFAULT_METRICS,
@@ -180,8 +183,8 @@ def judge_for_metrics(
     if not ks or min(ks) < 1:
         raise ConfigError(f"ks must be one or more numbers of at least 1, not {tuple(ks)!r}")
     for name in metrics:
-        if name not in RANKING and name != "coverage":
-            known = ", ".join([*RANKING, "coverage"])
+        if name not in RANKING and name not in WHOLE_SET:
+            known = ", ".join([*RANKING, *WHOLE_SET])
             raise ConfigError(f"there is no metric {name!r}; there are {known}")
     if train_counts is not None and n_train is None:
         raise ConfigError("train_counts needs n_train: the number of training texts")

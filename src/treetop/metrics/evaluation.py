@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-
-import numpy.typing as npt
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from ..data import Dataset
 from ..predictions import Predictions
-from .documents import DEFAULT_METRICS, judge_for_metrics
+from .documents import DEFAULT_KS, DEFAULT_METRICS, Options, judge_for_metrics
 from .labels import coverage, macro_scores
-from .propensity import DEFAULT_PROPENSITY
+from .reliability import calibration_errors
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class Metrics(Mapping[str, float]):
@@ -55,45 +57,31 @@ class Metrics(Mapping[str, float]):
         return "\n".join(lines)
 
 
-def evaluate(
-    predictions: Predictions,
-    truth: Dataset,
-    *,
-    train: Dataset | None = None,
-    train_counts: npt.ArrayLike | None = None,
-    n_train: int | None = None,
-    ks: Sequence[int] = (1, 3, 5),
-    propensity: tuple[float, float] = DEFAULT_PROPENSITY,
-    threshold: float | None = None,
-    metrics: Sequence[str] = DEFAULT_METRICS,
-) -> Metrics:
+def evaluate(predictions: Predictions, truth: Dataset, **options: Unpack[Options]) -> Metrics:
     """How good the predictions are, in percent. Formulas: `treetop.metrics.documents`.
 
-    Labels are matched by name; true labels the model never saw are misses.
+    Labels are matched by name; true labels the model never saw are misses. The options, all of which may be
+    left out:
 
-    The propensity-scored metrics (PSP, PSnDCG, PSR) need the training counts: either the training set as
-    ``train``, or ``train_counts`` (one number per label of ``predictions.labels``) with ``n_train``. Labels
-    outside ``predictions.labels`` then count as never seen. ``propensity`` holds the constants A and B
-    (`PROPENSITY` lists those of published data sets).
+    - ``ks``: the ranks to report, by default (1, 3, 5).
+    - ``metrics`` chooses among the ranking metrics; PSPraw, the sum without its normalisation, is on request.
+    - ``train``, the training set, or ``train_counts`` (one number per label of ``predictions.labels``) with
+      ``n_train``: the propensity-scored metrics (PSP, PSnDCG, PSR) need them. Labels outside
+      ``predictions.labels`` then count as never seen.
+    - ``propensity``: the constants A and B (`PROPENSITY` lists those of published data sets).
+    - ``threshold`` adds micro-P, micro-R, micro-F1, sample-F1, macro-F1 and macro-F1-of-means of the decision
+      "score above the threshold"; ``evaluate(predictions.top(5), …, threshold=-inf)`` decides by rank.
 
-    ``threshold`` adds micro-P, micro-R, micro-F1, sample-F1, macro-F1 and macro-F1-of-means of the decision
-    "score above the threshold"; ``evaluate(predictions.top(5), …, threshold=-inf)`` decides by rank instead.
-    ``metrics`` chooses among the ranking metrics; PSPraw, the sum without its normalisation, is on request.
+    ECE@k (see `treetop.metrics.reliability`) is there where all scores lie in [0, 1].
     """
-    judged, scores = judge_for_metrics(
-        predictions,
-        truth,
-        train=train,
-        train_counts=train_counts,
-        n_train=n_train,
-        ks=ks,
-        propensity=propensity,
-        threshold=threshold,
-        metrics=metrics,
-    )
+    judged, scores = judge_for_metrics(predictions, truth, **options)
+    ks, metrics = options.get("ks", DEFAULT_KS), options.get("metrics", DEFAULT_METRICS)
+    threshold = options.get("threshold")
     values = {name: score.value for name, score in scores.items()}
     if "coverage" in metrics:
         values |= {f"coverage@{k}": coverage(judged, k) for k in ks}
+    if "ECE" in metrics:
+        values |= calibration_errors(judged, ks)
     if threshold is not None:
         values |= macro_scores(judged, threshold)
     return Metrics(values)

@@ -1,7 +1,7 @@
 """How far chance may have moved a figure: bootstrap intervals and paired comparison of two models.
 
 Both redraw the documents and recompute Σ numerators / Σ denominators, so that ratio metrics such as PSP@k are
-resampled as ratios. Coverage and the macro averages are not sums over documents and have no interval.
+resampled as ratios. Coverage, ECE and the macro averages are not sums over documents and have no interval.
 """
 
 from __future__ import annotations

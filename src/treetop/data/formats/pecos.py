@@ -17,7 +17,7 @@ from scipy import sparse
 
 from ...errors import DataError
 from ...strings import Strings
-from ..dataset import Dataset, feature_matrix, label_matrix
+from ..dataset import Dataset, distinct_names, feature_matrix, label_matrix
 from ..files import Input, Output, with_any_suffix
 from .examples import check_labelled, one_line
 from .options import ReadOptions, WriteOptions
@@ -57,7 +57,7 @@ def read(source: Input, options: ReadOptions) -> Dataset:
         check_labelled(str(Y_path), Y.nnz, options.need_labels)
     names = _read_beside(Y_path, _NAMES, columns)
     return Dataset(
-        labels=Strings.numbers(columns) if names is None else names,
+        labels=Strings.numbers(columns) if names is None else distinct_names(names, source.name),
         texts=texts,
         X=X,
         Y=Y,

@@ -1,0 +1,203 @@
+"""Scores into probabilities, by a rising map learned from held-out predictions.
+
+Every (text, predicted label) pair of a held-out set is a score s and a hit h ∈ {0, 1}: is the label true? A
+calibration is a rising map f with f(s) ≈ P(h = 1 | s). Because it rises, it moves no label past another.
+
+- `Isotonic`: of all rising maps the one with the least Σ (h − f(s))², found by pooling adjacent violators;
+  between the scores it was learned from it is linear, beyond them it is constant.
+- `Platt`: f(s) = σ(a·t + b), with t = ln s/(1−s) where all scores lie in [0, 1] and t = s elsewhere. Two
+  numbers, so a few hundred pairs are enough. (Platt, "Probabilistic outputs for support vector machines".)
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from . import store
+from .errors import ConfigError, ModelError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+DEPTH = 20
+"""Labels per held-out text that a map is learned from."""
+SMALLEST, MARGIN = 1e-30, 1e-6
+"""Where log-odds are taken, scores keep at least this distance from 0 and from 1."""
+Floats = npt.NDArray[np.float64]
+Scores = npt.NDArray[np.float32]
+
+
+class Calibration(ABC):
+    """A rising map from scores to probabilities."""
+
+    kind: ClassVar[str]
+
+    @classmethod
+    @abstractmethod
+    def fit(cls, scores: Scores, hits: npt.NDArray[np.bool_]) -> Self:
+        """The map that fits the pairs best; there must be at least one."""
+
+    @abstractmethod
+    def __call__(self, scores: Scores) -> Scores:
+        """The probability of every score, each on its own: it does not depend on the others."""
+
+    @abstractmethod
+    def state(self) -> dict[str, npt.NDArray]:
+        """Plain arrays for the store."""
+
+    @classmethod
+    @abstractmethod
+    def from_state(cls, arrays: Mapping[str, npt.NDArray]) -> Self:
+        """The inverse of `state`; a map that does not rise within [0, 1] is refused."""
+
+
+class Isotonic(Calibration):
+    """Linear between the points (scores[i], probabilities[i]), constant outside them."""
+
+    kind = "isotonic"
+
+    def __init__(self, scores: Scores, probabilities: Scores) -> None:
+        self.scores = scores
+        self.probabilities = probabilities
+
+    @classmethod
+    def fit(cls, scores: Scores, hits: npt.NDArray[np.bool_]) -> Self:
+        distinct, place = np.unique(scores, return_inverse=True)
+        counts = np.bincount(place)
+        starts, means = pool_adjacent_violators(np.bincount(place[hits], minlength=len(counts)), counts)
+        ends = np.append(starts[1:], len(distinct)) - 1
+        # A block is a flat piece from its first to its last score.
+        points, first = np.unique(np.column_stack([starts, ends]).ravel(), return_index=True)
+        # Points that are float32 numbers keep the map rising when its values are rounded to float32.
+        return cls(distinct[points], np.repeat(means, 2)[first].astype(np.float32))
+
+    def __call__(self, scores: Scores) -> Scores:
+        return np.interp(scores, self.scores, self.probabilities).astype(np.float32)
+
+    def state(self) -> dict[str, npt.NDArray]:
+        return {"scores": self.scores, "probabilities": self.probabilities}
+
+    @classmethod
+    def from_state(cls, arrays: Mapping[str, npt.NDArray]) -> Self:
+        plain = store.typed(arrays, {"scores": np.float32, "probabilities": np.float32})
+        scores, probabilities = plain["scores"], plain["probabilities"]
+        rises = (
+            len(scores) == len(probabilities) > 0
+            and np.isfinite(scores).all()
+            and (scores[1:] > scores[:-1]).all()
+            and (probabilities[1:] >= probabilities[:-1]).all()
+            and 0 <= probabilities[0] <= probabilities[-1] <= 1
+        )
+        if not rises:
+            raise ModelError("the calibration is not a rising map to probabilities")
+        return cls(scores, probabilities)
+
+
+class Platt(Calibration):
+    """σ(slope·t + intercept), where t is the score or its log-odds."""
+
+    kind = "platt"
+
+    def __init__(self, slope: float, intercept: float, *, odds: bool) -> None:
+        self.slope = slope
+        self.intercept = intercept
+        self.odds = odds
+
+    @classmethod
+    def fit(cls, scores: Scores, hits: npt.NDArray[np.bool_]) -> Self:
+        """Maximum likelihood, with Platt's targets (N₊+1)/(N₊+2) and 1/(N₋+2) in place of 1 and 0."""
+        odds = bool(((scores >= 0) & (scores <= 1)).all())
+        inputs = _inputs(scores, odds)
+        right = int(hits.sum())
+        targets = np.where(hits, (right + 1) / (right + 2), 1 / (len(hits) - right + 2))
+        centre, spread = float(inputs.mean()), float(inputs.std())
+        slope, intercept = _logistic(inputs - centre, targets, spread)
+        if slope < 0:  # scores that speak against their labels: the best map that rises is flat
+            base = float(targets.mean())
+            slope, intercept = 0.0, float(np.log(base / (1 - base)))
+        return cls(slope, intercept - slope * centre, odds=odds)
+
+    def __call__(self, scores: Scores) -> Scores:
+        # Rounded to float32: an exponential, inexact in its last bit, keeps numbers so far apart in order.
+        z = (self.slope * _inputs(scores, self.odds) + self.intercept).astype(np.float32).astype(np.float64)
+        small = np.exp(-np.abs(z))
+        return np.where(z >= 0, 1 / (1 + small), small / (1 + small)).astype(np.float32)
+
+    def state(self) -> dict[str, npt.NDArray]:
+        return {"line": np.array([self.slope, self.intercept]), "odds": np.array([self.odds])}
+
+    @classmethod
+    def from_state(cls, arrays: Mapping[str, npt.NDArray]) -> Self:
+        plain = store.typed(arrays, {"line": np.float64, "odds": np.bool_})
+        line, odds = plain["line"], plain["odds"]
+        if len(line) != 2 or len(odds) != 1 or not np.isfinite(line).all() or line[0] < 0:
+            raise ModelError("the calibration is not a rising map to probabilities")
+        return cls(float(line[0]), float(line[1]), odds=bool(odds[0]))
+
+
+KINDS: dict[str, type[Calibration]] = {cls.kind: cls for cls in (Isotonic, Platt)}
+
+
+def kind_named(kind: str) -> type[Calibration]:
+    """The class of a kind of calibration."""
+    if kind not in KINDS:
+        raise ConfigError(f"there is no calibration {kind!r}; there are: {', '.join(KINDS)}")
+    return KINDS[kind]
+
+
+def pool_adjacent_violators(
+    sums: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], Floats]:
+    """The rising sequence nearest to sums/counts in weighted squares, as blocks: their starts and values.
+
+    Neighbours whose means do not rise are pooled into their common mean until all rise. Means are compared as
+    s₁·n₂ ≥ s₂·n₁, in whole numbers, so that equal ones are equal.
+    """
+    starts: list[int] = []
+    pooled: list[tuple[int, int]] = []
+    for place, pair in enumerate(zip(sums.tolist(), counts.tolist(), strict=True)):
+        start, (total, count) = place, pair
+        while pooled and pooled[-1][0] * count >= total * pooled[-1][1]:
+            before, size = pooled.pop()
+            total, count, start = total + before, count + size, starts.pop()
+        starts.append(start)
+        pooled.append((total, count))
+    return np.array(starts, np.int64), np.array([total / count for total, count in pooled])
+
+
+def _inputs(scores: Scores, odds: bool) -> Floats:
+    wide = scores.astype(np.float64)
+    if not odds:
+        return wide
+    inside = np.clip(wide, SMALLEST, 1 - MARGIN)
+    return np.asarray(np.log(inside) - np.log1p(-inside))
+
+
+def _logistic(inputs: Floats, targets: Floats, spread: float) -> tuple[float, float]:
+    """Slope and intercept of least −Σ [t ln p + (1−t) ln(1−p)], p = σ(slope·input + intercept), by Newton."""
+    scaled = inputs / spread if spread > 0 else inputs * 0
+    design = np.column_stack([scaled, np.ones(len(scaled))])
+    theta = np.zeros(2)
+
+    def loss(theta: Floats) -> float:
+        z = design @ theta
+        return float((np.logaddexp(0, z) - targets * z).sum())
+
+    value = loss(theta)
+    for _ in range(100):
+        p = 1 / (1 + np.exp(-np.clip(design @ theta, -500, 500)))
+        gradient = design.T @ (p - targets)
+        hessian = (design * (p * (1 - p))[:, None]).T @ design + 1e-12 * np.eye(2)
+        step = np.linalg.solve(hessian, gradient)
+        size = 1.0
+        while (tried := loss(theta - size * step)) > value and size > 1e-10:
+            size /= 2
+        if not tried < value:
+            break
+        theta, value = theta - size * step, tried
+    return (float(theta[0]) / spread if spread > 0 else 0.0), float(theta[1])
