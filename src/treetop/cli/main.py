@@ -10,12 +10,14 @@ import typer
 
 from .. import __version__
 from . import failures
+from .calibrate import calibrate, calibrate_help
 from .command import Debug, Quiet, add_command
 from .data_build import build, build_help
 from .data_convert import convert
 from .data_info import data_info
 from .data_split import split
 from .demo import demo
+from .ensemble import ensemble, ensemble_help
 from .evaluate import evaluate
 from .info import info
 from .methods import methods
@@ -58,6 +60,8 @@ add_command(app, demo, help_from=method_settings_help)
 add_command(app, train, help_from=train_help)
 add_command(app, predict, help_from=both_helps)
 add_command(app, evaluate, help_from=both_helps)
+add_command(app, calibrate, help_from=calibrate_help)
+add_command(app, ensemble, help_from=ensemble_help)
 add_command(app, info)
 add_command(app, methods)
 

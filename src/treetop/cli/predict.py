@@ -17,10 +17,11 @@ def predict(
     data: Annotated[Path, typer.Argument(metavar="INPUT", help="Texts or features; - reads standard input.")],
     *,
     k: Annotated[
-        int | None, typer.Option("--k", "-k", help="Labels per text.", show_default="5, or all if fewer")
+        int | None,
+        typer.Option("--k", "-k", help="Labels per text, at most.", show_default="5; with --threshold 100"),
     ] = None,
     threshold: Annotated[
-        float | None, typer.Option(help="Only labels with a score above this.", show_default=False)
+        float | None, typer.Option(help="Only labels with a score strictly above this.", show_default=False)
     ] = None,
     output: Annotated[
         Path | None,

@@ -13,6 +13,7 @@ from ..errors import ConfigError, DataError
 from ..progress import step
 from .methods import method_names
 from .options import (
+    Group,
     LabelledReading,
     LabelTexts,
     Seed,
@@ -61,11 +62,14 @@ def train(
             show_default=False,
         ),
     ] = None,
+    group: Group = None,
     reading: LabelledReading,
 ) -> None:
     """Train a model.
 
     The settings of a method, for --set: treetop methods xr-linear
+
+    What is held out, to validate or to calibrate, keeps examples of one --group together.
     """
     from ..methods import make
     from ..store import check_target
@@ -74,7 +78,7 @@ def train(
     options = parse_settings(settings) | given({"threads": threads, "seed": seed})
     classifier = make(method, **options)
     began = time.monotonic()
-    examples = reading.read(data, label_texts=label_texts)
+    examples = reading.read(data, group=group, label_texts=label_texts)
     held_out: Dataset | None = None
     if validation is not None:
         examples, held_out = _hold_out(examples, validation, reading, classifier.config.seed)
@@ -103,7 +107,7 @@ def _hold_out(
         fraction = float(validation)
     except ValueError:
         return examples, reading.read_beside(Path(validation), "test")
-    return examples.split(fraction, seed=seed)
+    return examples.split(fraction, seed=seed, by_group=examples.groups is not None)
 
 
 def _own_tree(path: Path, examples: Dataset, classifier: Method) -> LabelTree:

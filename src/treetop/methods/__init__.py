@@ -16,6 +16,7 @@ __all__ = ["METHODS", "Method", "MethodConfig", "load", "make", "method_class"]
 METHODS = {
     # name: (module, class, one line for the help)
     "xr-linear": ("xr_linear", "XRLinear", "linear classifiers on a k-way label tree, beam search"),
+    "ensemble": ("ensemble", "Ensemble", "several models of any methods, their ranked lists combined"),
 }
 
 

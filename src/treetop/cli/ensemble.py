@@ -1,0 +1,86 @@
+"""``treetop ensemble``: several trained models as one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import ConfigError
+from ..progress import step
+from .options import LabelledReading, Threads, both_helps, given, load_model
+from .output import show_table
+from .reporter import note
+
+if TYPE_CHECKING:
+    from ..methods.ensemble import Ensemble
+
+
+def ensemble_rules() -> list[str]:
+    """For completion of --rule."""
+    from ..methods.ensemble import EnsembleConfig
+
+    return next(list(item.choices or ()) for item in EnsembleConfig().settings() if item.name == "rule")
+
+
+def ensemble_help() -> dict[str, str]:
+    return both_helps() | {"rule": f"How their lists are combined: {', '.join(ensemble_rules())}."}
+
+
+def ensemble(
+    output: Annotated[Path, typer.Argument(metavar="OUT", help="Where the ensemble goes.")],
+    models: Annotated[list[Path], typer.Argument(metavar="MODEL…", help="Model folders of any methods.")],
+    *,
+    rule: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=ensemble_rules,
+            show_default="mean; weighted with --weights, learned with --validation",
+        ),
+    ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(metavar="W,W,…", help="One for each MODEL, for --rule weighted.", show_default=False),
+    ] = None,
+    validation: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Labelled data that no MODEL was trained on, for --rule learned.",
+            show_default=False,
+        ),
+    ] = None,
+    threads: Threads = None,
+    reading: LabelledReading,
+) -> None:
+    """Combine trained models, of any methods, into one model."""
+    from ..methods.ensemble import Ensemble
+    from ..store import check_target
+
+    check_target(output)
+    if any(output.resolve() == model.resolve() for model in models):
+        raise ConfigError(f"{output} is one of the models: choose another place for the ensemble")
+    if rule is None:
+        rule = "weighted" if weights is not None else "mean" if validation is None else "learned"
+    if (rule == "learned") != (validation is not None):
+        raise ConfigError("--rule learned and --validation belong together: one is given without the other")
+    members = [load_model(model) for model in models]
+    options = {"rule": rule} | given({"weights": weights, "threads": threads})
+    if validation is None:
+        combined = Ensemble(members, **options)
+    else:
+        combined = Ensemble.learn(members, reading.read(validation), **options)
+    with step(f"Saving {output}"):
+        combined.save(output)
+    _report(output, models, combined)
+
+
+def _report(output: Path, models: list[Path], combined: Ensemble) -> None:
+    rows = [
+        (str(path), member.name, f"{weight:.3f}")
+        for path, member, weight in zip(models, combined.members, combined.weights, strict=True)
+    ]
+    show_table(rows, ("model", "method", "weight"), right=(2,))
+    note(f"{output}: {len(models)} models, {combined.statistics['labels']:,} labels, {combined.config.rule}")

@@ -1,0 +1,329 @@
+"""An ensemble: several models, of any methods, whose ranked lists are added up.
+
+Each member ranks ``depth`` labels or more. With s_m(ℓ) the score that member m gives the label ℓ, 0 where its
+list lacks ℓ, and weights w that sum to 1, the ensemble's score is Σ_m w_m s_m(ℓ). The rules:
+
+- ``mean``: equal weights.
+- ``weighted``: given weights.
+- ``learned``: the weights of the best nDCG@5 on a held-out part.
+- ``rank``: equal weights, and in place of the score (n − r) / n, where ℓ has rank r = 0, 1, … in the member's
+  list and n is the length of the longest list of that text. For members whose scores cannot be compared.
+
+Labels are matched by name: members may know different labels, and the ensemble knows those of all.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _native, store
+from ..config import setting
+from ..data import Dataset
+from ..errors import ConfigError, DataError, ModelError
+from ..predictions import Predictions
+from ..progress import step
+from ..strings import Strings
+from . import make, method_class
+from .base import Method, MethodConfig, Ranked, held_out_rows
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Weights = npt.NDArray[np.float64]
+STEPS = 20
+"""The learned share of a member is a multiple of 1/STEPS when it is tried."""
+SWEEPS = 10
+
+
+@dataclass(frozen=True)
+class EnsembleConfig(MethodConfig):
+    """Settings of an ensemble."""
+
+    methods: tuple[str, ...] = setting(
+        ("xr-linear", "xr-linear", "xr-linear"), "methods of the members; each has a seed of its own"
+    )
+    rule: str = setting(
+        "mean", "how their lists are combined", choices=("mean", "rank", "weighted", "learned")
+    )
+    weights: tuple[float, ...] = setting((), "of the members, with rule=weighted", at_least=0)
+    depth: int = setting(100, "labels that each member ranks, at least", at_least=1)
+    validation_share: float = setting(
+        0.1, "examples held out to learn the weights from", above=0, at_most=0.5
+    )
+
+    def check(self) -> None:
+        if not self.methods:
+            raise ConfigError("an ensemble needs at least one member")
+        if (self.rule == "weighted") != bool(self.weights):
+            raise ConfigError("rule=weighted and weights belong together: one is given without the other")
+        if self.weights and len(self.weights) != len(self.methods):
+            raise ConfigError(f"{len(self.weights)} weights for {len(self.methods)} members")
+        if self.weights and not sum(self.weights) > 0:
+            raise ConfigError("at least one weight must be above 0")
+
+
+class Ensemble(Method):
+    """``Ensemble([model, other])`` of fitted models is ready for use; `fit` trains all members anew.
+
+    Without members, `fit` trains those that the setting ``methods`` names.
+    """
+
+    name = "ensemble"
+    config_class = EnsembleConfig
+    config: EnsembleConfig
+
+    def __init__(
+        self, members: Sequence[Method] = (), config: MethodConfig | None = None, **settings: Any
+    ) -> None:
+        if isinstance(members, Method) or not all(isinstance(member, Method) for member in members):
+            raise ConfigError("the members of an ensemble are a list of models")
+        if members:
+            settings |= {"methods": tuple(member.name for member in members)}
+        super().__init__(config, **settings)
+        # Copies share the arrays but not the settings: the ensemble's threads are those of its members.
+        self.members: list[Method] = [copy.copy(member) for member in members]
+        self.weights: Weights = np.zeros(0)
+        """Of the members; they sum to 1."""
+        self._new_ids: list[npt.NDArray[np.int32] | None] = []
+        """Per member: its label ids as the ensemble's, or None where they are the same."""
+        fitted = bool(members) and all(member.labels is not None for member in members)
+        if fitted and self.config.rule != "learned":
+            self._put_together()
+
+    @classmethod
+    def learn(cls, members: Sequence[Method], validation: Dataset, **settings: Any) -> Self:
+        """Fitted models with the weights that rank the labels of ``validation`` best."""
+        ensemble = cls(members, **(settings | {"rule": "learned"}))
+        for member in ensemble.members:
+            member._fitted()
+        if not ensemble.members or not isinstance(validation, Dataset):
+            raise DataError("an ensemble learns its weights from fitted models and a labelled Dataset")
+        ensemble._put_together()
+        ensemble._learn_weights(validation)
+        return ensemble
+
+    @property
+    def takes_texts(self) -> bool:
+        return bool(self.members) and self.members[0].takes_texts
+
+    def blank(self) -> Self:
+        return type(self)([member.blank() for member in self.members], self.config)
+
+    # -- training --------------------------------------------------------------------------------------------
+
+    def _fit(self, dataset: Dataset) -> None:  # type: ignore[override]
+        templates = self.members or self._named_members()
+        if self.config.rule == "learned":
+            share, seed = self.config.validation_share, self.config.seed
+            kept, held_out = held_out_rows(dataset, share, seed, "weights of the ensemble")
+            self._fit_members(templates, dataset[kept])
+            self._learn_weights(dataset[held_out])
+        self._fit_members(templates, dataset)
+
+    def _fit_members(self, templates: Sequence[Method], dataset: Dataset) -> None:
+        self.members = []
+        for number, template in enumerate(templates, 1):
+            with step(f"Member {number} of {len(templates)}, {template.name}"):
+                member = template.blank()
+                self._lend_threads(member)
+                self.members.append(member.fit(dataset))
+        self.labels = dataset.labels
+        self._new_ids = [None] * len(templates)
+        if self.config.rule != "learned":
+            self.weights = self._given_weights()
+
+    def _named_members(self) -> list[Method]:
+        config = self.config
+        if self.name in config.methods:
+            raise ConfigError("an ensemble inside an ensemble is given as a model, not by name")
+        return [make(name, seed=config.seed + number) for number, name in enumerate(config.methods)]
+
+    def _put_together(self) -> None:
+        """Labels, counts and statistics from those of the fitted members."""
+        self._check_inputs()
+        self.labels = _union([member._fitted() for member in self.members])
+        self._new_ids = [_positions(member._fitted(), self.labels) for member in self.members]
+        self.label_texts = self._common_label_texts()
+        self.label_counts = np.zeros(len(self.labels), np.int64)
+        for member, new_ids in zip(self.members, self._new_ids, strict=True):
+            places = slice(None) if new_ids is None else new_ids
+            self.label_counts[places] = np.maximum(self.label_counts[places], member.label_counts)
+        best_read = max((member.statistics for member in self.members), key=lambda data: data["examples"])
+        self.statistics = {
+            "examples": best_read["examples"],
+            "labels": len(self.labels),
+            "labels_used": int((self.label_counts > 0).sum()),
+            "labels_per_example": best_read["labels_per_example"],
+            "input": best_read["input"],
+            "source": ", ".join(dict.fromkeys(member.statistics["source"] for member in self.members)),
+        }
+        if self.config.rule != "learned":
+            self.weights = self._given_weights()
+
+    def _check_inputs(self) -> None:
+        kinds = {member.takes_texts: number for number, member in enumerate(self.members, 1)}
+        if len(kinds) > 1:
+            raise DataError(
+                f"the members of an ensemble must take the same input, but member {kinds[True]} takes texts"
+                f" and member {kinds[False]} features"
+            )
+
+    def _common_label_texts(self) -> Strings | None:
+        if all(member.label_texts is None for member in self.members):
+            return None
+        assert self.labels is not None
+        texts: dict[str, str] = {}
+        for member in reversed(self.members):  # the first member has the last word
+            if member.label_texts is not None:
+                texts |= zip(member._fitted(), member.label_texts, strict=True)
+        return Strings.of(texts.get(name, name) for name in self.labels)
+
+    def _given_weights(self) -> Weights:
+        weights: Weights = np.array(self.config.weights or [1.0] * len(self.members))
+        return np.asarray(weights / weights.sum())
+
+    def _learn_weights(self, validation: Dataset) -> None:
+        from ..metrics.documents import ndcg
+        from ..metrics.judged import Judged
+
+        truth = validation.aligned_to(self._fitted())
+        if truth.Y is None or truth.Y.nnz == 0:
+            raise DataError(f"{validation.source}: no example has a label to learn the weights from")
+        with step("Learning the weights"):
+            lists = self._lists(validation, self.config.depth)
+
+            def quality(weights: Weights) -> float:
+                best = _native.combine(lists, weights.tolist(), 5, self.threads)
+                return ndcg(Judged(Predictions(*best, truth.labels), truth.Y, 5, None, None), 5).value
+
+            self.weights = best_weights(quality, len(self.members))
+
+    # -- prediction ------------------------------------------------------------------------------------------
+
+    def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
+        lists = self._lists(dataset, max(k, self.config.depth))
+        return _native.combine(lists, self.weights.tolist(), k, self.threads)
+
+    def _lists(self, dataset: Dataset, depth: int) -> list[Ranked]:
+        """The ranked list of every member, in the ensemble's label ids."""
+        lists: list[Ranked] = []
+        for member, new_ids in zip(self.members, self._new_ids, strict=True):
+            self._lend_threads(member)
+            ranked = member.predict(dataset, min(depth, len(member._fitted())))
+            ids = ranked.indices if new_ids is None else new_ids[ranked.indices]
+            lists.append((ranked.indptr, ids, ranked.scores))
+        if self.config.rule == "rank":
+            longest = np.max([np.diff(indptr) for indptr, _, _ in lists], axis=0)
+            lists = [(indptr, ids, _relevance(indptr, longest)) for indptr, ids, _ in lists]
+        return lists
+
+    def _lend_threads(self, member: Method) -> None:
+        if member.config.threads != self.config.threads:
+            member.config = member.config.replace_settings({"threads": self.config.threads})
+
+    def _fitted(self) -> Strings:
+        if self.labels is None and self.config.rule == "learned" and self.members:
+            raise ModelError(
+                "the weights of this ensemble are not learned yet: call fit, or Ensemble.learn(models, data)"
+            )
+        return super()._fitted()
+
+    # -- the model folder ------------------------------------------------------------------------------------
+
+    def to_stored(self) -> store.Stored:
+        stored = super().to_stored()
+        members = [member.to_stored() for member in self.members]
+        described = [{"method": m.method, "config": m.config, "data": m.data} for m in members]
+        return dataclasses.replace(stored, data=stored.data | {"members": described})
+
+    def _state(self) -> dict[str, npt.NDArray]:
+        arrays: dict[str, npt.NDArray] = {"weights": self.weights}
+        for number, (member, new_ids) in enumerate(zip(self.members, self._new_ids, strict=True)):
+            arrays |= store.with_prefix(f"members.{number}", member.to_stored().arrays)
+            if new_ids is not None:
+                arrays[f"new_ids.{number}"] = new_ids
+        return arrays
+
+    def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None:
+        for number, entry in enumerate(self.statistics.pop("members")):
+            own = store.under_prefix(f"members.{number}", arrays)
+            stored = store.Stored(entry["method"], entry["config"], entry["data"], own)
+            self.members.append(method_class(stored.method).from_stored(stored, f"member {number + 1}"))
+            self._new_ids.append(self._stored_ids(number, arrays))
+        self.weights = store.typed(arrays, {"weights": np.float64})["weights"]
+        if len(self.weights) != len(self.members) or not (self.weights >= 0).all() or not self.members:
+            raise ModelError("an ensemble needs a weight of at least 0 for each member")
+        self._check_inputs()
+
+    def _stored_ids(self, number: int, arrays: Mapping[str, npt.NDArray]) -> npt.NDArray[np.int32] | None:
+        assert self.labels is not None
+        count, total = len(self.members[number]._fitted()), len(self.labels)
+        name = f"new_ids.{number}"
+        if name not in arrays:
+            if count != total:
+                raise ModelError(f"member {number + 1} has {count:,} labels, the ensemble {total:,}")
+            return None
+        new_ids = store.typed(arrays, {name: np.int32})[name]
+        if len(new_ids) != count or (count and not 0 <= new_ids.min() <= new_ids.max() < total):
+            raise ModelError(f"the labels of member {number + 1} are not among those of the ensemble")
+        return new_ids
+
+
+def best_weights(quality: Callable[[Weights], float], count: int) -> Weights:
+    """Weights on the simplex of high quality, by coordinate search from equal ones.
+
+    One member's share after the other is tried from 0 to 1, while the rest keep their proportions; a change
+    needs an improvement, and the search ends when a sweep over all members brings none.
+    """
+    tried: dict[tuple[float, ...], float] = {}
+
+    def known_quality(weights: Weights) -> float:
+        key = tuple(weights.round(6).tolist())
+        if key not in tried:
+            tried[key] = quality(weights)
+        return tried[key]
+
+    best = np.full(count, 1 / count)
+    for _ in range(SWEEPS):
+        before = best
+        for member in range(count):
+            rest = np.delete(best, member)
+            proportions = rest / rest.sum() if rest.any() else np.full(count - 1, 1 / max(count - 1, 1))
+            for share in np.arange(STEPS + 1) / STEPS if count > 1 else ():
+                weights = np.insert((1 - share) * proportions, member, share)
+                if known_quality(weights) > known_quality(best) + 1e-9:
+                    best = weights
+        if best is before:
+            break
+    return best
+
+
+def _relevance(indptr: npt.NDArray[np.int64], longest: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+    """(n − r) / n for every entry: r its rank, n the longest list of its row."""
+    counts = np.diff(indptr)
+    ranks = np.arange(indptr[-1]) - np.repeat(indptr[:-1], counts)
+    n = np.repeat(longest, counts)
+    return np.asarray((n - ranks) / n, np.float32)
+
+
+def _union(vocabularies: Sequence[Strings]) -> Strings:
+    """The labels of the first, then those that only the others have."""
+    union = vocabularies[0]
+    for labels in vocabularies[1:]:
+        if labels != union:
+            new = [name for name in labels if name not in union.positions]
+            union = Strings.of([*union, *new]) if new else union
+    return union
+
+
+def _positions(labels: Strings, union: Strings) -> npt.NDArray[np.int32] | None:
+    if labels is union or labels == union:
+        return None
+    return np.array([union.position(name) for name in labels], np.int32)

@@ -1,0 +1,127 @@
+"""The commands that make models from models: ensemble and calibrate."""
+
+from __future__ import annotations
+
+import functools
+import json
+
+import numpy as np
+import pytest
+
+import treetop
+from test_cli import ANIMALS, LABELS, call, sentences, write_lines
+from treetop.methods import METHODS
+
+
+@pytest.fixture
+def run(capsys):
+    return functools.partial(call, capsys)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """train.jsonl, test.jsonl, and two models, of which one knows the animals only."""
+    home = tmp_path_factory.mktemp("models")
+    train = write_lines(home / "train.jsonl", sentences(200))
+    write_lines(home / "test.jsonl", sentences(230)[200:])
+    treetop.XRLinear(threads=2).fit(treetop.read(train)).save(home / "all")
+    animals = [record | {"labels": record["labels"][:1]} for record in sentences(200)]
+    treetop.XRLinear().fit(treetop.read(write_lines(home / "animals.jsonl", animals))).save(home / "animals")
+    return home
+
+
+def test_ensemble(folder, tmp_path, run):
+    outcome = run("ensemble", tmp_path / "e", folder / "all", folder / "animals")
+    assert outcome.code == 0 and outcome.err == ""
+    assert [line.split()[1:] for line in outcome.out.splitlines()[1:]] == [["xr-linear", "0.500"]] * 2
+    test = treetop.read(folder / "test.jsonl")
+    loaded = treetop.load(tmp_path / "e")
+    expected = treetop.Ensemble([treetop.load(folder / name) for name in ("all", "animals")]).predict(test)
+    assert np.array_equal(loaded.predict(test).scores, expected.scores)
+    assert run("evaluate", tmp_path / "e", folder / "test.jsonl").code == 0
+
+    facts = json.loads(run("info", tmp_path / "e", "--json").out)
+    assert facts["method"] == "ensemble" and facts["calibration"] is None
+    assert [member["weight"] for member in facts["members"]] == [0.5, 0.5]
+    assert [member["data"]["labels"] for member in facts["members"]] == [LABELS, len(ANIMALS)]
+    shown = run("info", tmp_path / "e").out
+    assert "members" in shown and "not calibrated" in shown
+
+
+def test_ensemble_rules(folder, tmp_path, run):
+    models = (folder / "all", folder / "animals")
+    assert run("ensemble", tmp_path / "w", *models, "--weights", "3,1", "--threads", 1).code == 0
+    model = treetop.load(tmp_path / "w")
+    assert model.weights.tolist() == [0.75, 0.25] and model.config.rule == "weighted"
+    assert model.config.threads == 1
+    assert run("ensemble", tmp_path / "r", *models, "--rule", "rank").code == 0
+    outcome = run("ensemble", tmp_path / "l", *models, "--validation", folder / "test.jsonl", quiet=False)
+    assert outcome.code == 0 and "Learning the weights" in outcome.err
+    assert f"{tmp_path / 'l'}: 2 models, 12 labels, learned" in outcome.err
+    assert treetop.load(tmp_path / "l").config.rule == "learned"
+
+
+def test_ensemble_mistakes(folder, tmp_path, run):
+    models = (folder / "all", folder / "animals")
+    out = tmp_path / "e"
+    run("ensemble", out, *models, "--rule", "median").sentence(2, "rule", "mean, rank", "'median'")
+    run("ensemble", out, *models, "--rule", "learned").sentence(2, "--rule learned and --validation")
+    run("ensemble", out, *models, "--rule", "mean", "--validation", "x").sentence(2, "belong together")
+    run("ensemble", out, *models, "--weights", "1,2,3").sentence(2, "3 weights for 2 members")
+    run("ensemble", out, *models, "--weights", "1,much").sentence(2, "weights", "'much'")
+    run("ensemble", out, folder / "absent", folder / "all").sentence(2, "absent", "not a model folder")
+    run("ensemble", folder / "all", *models).sentence(2, "is one of the models")
+    run("ensemble", folder, *models).sentence(2, "not a model folder; choose another name")
+    features = treetop.XRLinear().fit(np.eye(3, dtype=np.float32), np.eye(3, dtype=np.float32))
+    features.save(tmp_path / "features")
+    run("ensemble", out, folder / "all", tmp_path / "features").sentence(2, "member 1 takes texts")
+    assert not out.exists()
+
+
+def test_calibrate(folder, tmp_path, run):
+    copied = tmp_path / "model"
+    treetop.load(folder / "all").save(copied)
+    before = treetop.load(copied)
+    assert "not calibrated" in run("info", copied).out
+    outcome = run("calibrate", copied, folder / "test.jsonl", "--threads", 1, quiet=False)
+    assert outcome.code == 0, outcome.err
+    assert outcome.err.splitlines()[-1].startswith(
+        f"{copied}: scores are probabilities now (isotonic, learned"
+    )
+    model = treetop.load(copied)
+    assert model.config == before.config and model.config.threads == 2
+    assert "probabilities (isotonic, learned from 30 examples)" in run("info", copied).out
+    facts = json.loads(run("info", copied, "--json").out)
+    assert facts["calibration"]["kind"] == "isotonic"
+    outcome = run(
+        "calibrate", copied, folder / "test.jsonl", "--kind", "platt", "--output", tmp_path / "other"
+    )
+    assert outcome.code == 0 and treetop.load(tmp_path / "other").statistics["calibration"]["kind"] == "platt"
+    assert treetop.load(copied).statistics["calibration"]["kind"] == "isotonic"
+
+
+def test_calibrate_while_training(folder, tmp_path, run):
+    options = ("--set", "calibration=platt", "--set", "calibration_share=0.2", "--group", "author")
+    outcome = run("train", folder / "train.jsonl", "--model", tmp_path / "m", *options)
+    assert outcome.code == 0, outcome.err
+    learned = treetop.load(tmp_path / "m").statistics["calibration"]
+    assert learned["examples"] in (48, 56)  # all sentences of one of the four authors
+
+
+def test_calibrate_mistakes(folder, tmp_path, run):
+    model, test = folder / "all", folder / "test.jsonl"
+    run("calibrate", model, test, "--kind", "sigmoid").sentence(2, "'sigmoid'", "isotonic, platt")
+    run("calibrate", tmp_path / "m", test).sentence(2, "not a model folder")
+    run("calibrate", model, test, "--output", folder).sentence(2, "not a model folder; choose another name")
+    other = write_lines(tmp_path / "other.jsonl", [{"text": "the cat", "labels": ["zebra"]}])
+    run("calibrate", model, other).sentence(2, "other.jsonl", "no predicted label is right")
+    run("predict", model, test, "--threshold", "nan").sentence(2, "threshold must be a number, not nan")
+    run("evaluate", model, test, "--threshold", "nan").sentence(2, "threshold must be a number, not nan")
+    assert treetop.load(model).calibration is None
+
+
+def test_help(run):
+    text = " ".join(run("ensemble", "--help").out.replace("│", " ").split())
+    assert "mean, rank, weighted, learned" in text and "OUT" in text
+    assert "isotonic, platt" in " ".join(run("calibrate", "--help").out.replace("│", " ").split())
+    assert "ensemble" in METHODS and "rule" in run("methods", "ensemble").out
