@@ -218,8 +218,10 @@ def test_mistakes(data):
     with pytest.raises(DataError, match="no labels"):
         model.calibrate(dataclasses.replace(data["held out"], Y=None))
     other = Strings.of(f"other {name}" for name in data["test"].labels)
+    model.calibrate(data["held out"])
     with pytest.raises(DataError, match="no predicted label is right"):
         model.calibrate(dataclasses.replace(data["test"], labels=other))
+    assert model.calibration is not None  # as before
     with pytest.raises(ModelError, match="not trained"):
         treetop.XRLinear().calibrate(data["test"])
     with pytest.raises(ConfigError, match="calibration must be one of none, isotonic, platt"):

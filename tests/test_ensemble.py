@@ -169,6 +169,10 @@ def test_fit_trains_new_members_and_leaves_the_given_ones(data):
     fitted = alone[0].predict(data[300:])
     Ensemble(alone).fit(data[:50])
     assert np.array_equal(alone[0].predict(data[300:]).scores, fitted.scores)
+    of_given = Ensemble(alone)
+    alone[0].calibrate(data[300:])
+    assert np.array_equal(of_given.predict(data[300:], k=5).scores, expected.scores)
+    assert "calibration" not in of_given.members[0].statistics
 
 
 def test_fit_of_named_methods(data):

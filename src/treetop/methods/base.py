@@ -81,7 +81,8 @@ class Method(ABC):
         learned = None if self.config.calibration == "none" else self._calibrated_on_a_part(dataset, extra)
         self._train(dataset, extra)
         if learned is not None:
-            self.calibration, self.statistics["calibration"] = learned
+            self.calibration, described = learned
+            self.statistics |= {"calibration": described}
         return self
 
     def predict(
@@ -90,10 +91,11 @@ class Method(ABC):
         """The ``k`` best labels of every input, best first; with ``threshold`` only scores strictly above it.
 
         Without ``k``: five, or with a threshold up to a hundred; all where there are fewer. The scores of a
-        calibrated model are probabilities: ``threshold=0.5`` keeps labels that are rather right than wrong.
+        calibrated model are probabilities: ``threshold=0.5`` keeps what is likelier right than wrong.
         """
         known = self._fitted()
-        check_options(options, keywords(self._rank), f"a prediction of {self.name}")
+        if options:  # one text takes microseconds: a signature is looked at only where it matters
+            check_options(options, keywords(self._rank), f"a prediction of {self.name}")
         if threshold is not None:
             check_threshold(threshold)
         if k is None:
@@ -105,10 +107,7 @@ class Method(ABC):
         if k > len(known):
             raise DataError(f"k is {k} but the model knows only {len(known):,} labels")
         dataset = self._input_set(inputs)
-        indptr, ids, scores = self._rank(dataset, int(k), **options)
-        if self.calibration is not None:
-            scores = self.calibration(scores)
-        predictions = Predictions(indptr, ids, scores, known, dataset.ids)
+        predictions = self._score(dataset, int(k), self.calibration, **options)
         return predictions if threshold is None else predictions.above(threshold)
 
     def evaluate(self, data: Dataset, *, ks: Sequence[int] = (1, 3, 5), **options: Any) -> Metrics:
@@ -116,7 +115,10 @@ class Method(ABC):
         from ..metrics import Options, evaluate
 
         known = self._fitted()
-        check_options(options, list(Options.__annotations__), "an evaluation")
+        given_here = {"train", "train_counts", "n_train", "ks"}
+        check_options(
+            options, [name for name in Options.__annotations__ if name not in given_here], "an evaluation"
+        )
         if not isinstance(data, Dataset) or not ks:
             raise DataError("evaluate needs a labelled Dataset and at least one k")
         predictions = self.predict(data, k=min(max(ks), len(known)))
@@ -140,13 +142,15 @@ class Method(ABC):
         map_class = calibration.kind_named(kind)
         if not isinstance(data, Dataset):
             raise DataError("calibrate needs a labelled Dataset that the model was not trained on")
-        self.calibration = None
+        dataset = self._input_set(data)
         with step("Calibrating"):
-            judged = judge(self.predict(data, min(calibration.DEPTH, len(known))), data, calibration.DEPTH)
+            raw = self._score(dataset, min(calibration.DEPTH, len(known)), None)
+            judged = judge(raw, dataset, calibration.DEPTH)
             if not judged.best_hits.any():
                 raise DataError(f"{data.source}: no predicted label is right, so nothing can be calibrated")
             self.calibration = map_class.fit(judged.best.scores, judged.best_hits)
-        self.statistics["calibration"] = {"kind": kind, "examples": len(data), "source": data.source}
+        described = {"kind": kind, "examples": len(data), "source": data.source}
+        self.statistics = self.statistics | {"calibration": described}  # a copy of the model keeps its own
         return self
 
     def save(self, folder: str | os.PathLike[str]) -> None:
@@ -224,6 +228,14 @@ class Method(ABC):
             "input": "texts" if self.takes_texts else "features",
             "source": dataset.source,
         }
+
+    def _score(
+        self, dataset: Dataset, k: int, calibrated_by: Calibration | None, **options: Any
+    ) -> Predictions:
+        indptr, ids, scores = self._rank(dataset, k, **options)
+        if calibrated_by is not None:
+            scores = calibrated_by(scores)
+        return Predictions(indptr, ids, scores, self._fitted(), dataset.ids)
 
     def _calibrated_on_a_part(
         self, dataset: Dataset, extra: Mapping[str, Any]
