@@ -294,9 +294,9 @@ def held_out_rows(
 
 
 def keywords(function: Callable[..., Any]) -> list[str]:
-    """The options a function takes by name."""
+    """The parameters that may be left out."""
     parameters = inspect.signature(function).parameters.values()
-    return [item.name for item in parameters if item.kind is inspect.Parameter.KEYWORD_ONLY]
+    return [item.name for item in parameters if item.default is not inspect.Parameter.empty]
 
 
 def check_options(options: Iterable[str], known: list[str], what: str) -> None:
@@ -308,7 +308,7 @@ def check_options(options: Iterable[str], known: list[str], what: str) -> None:
             raise ConfigError(f"{what} has no option {name!r}; {hint}")
 
 
-_STATISTICS = {
+_STATISTICS: dict[str, Any] = {
     "examples": int,
     "labels": int,
     "labels_used": int,
@@ -316,13 +316,18 @@ _STATISTICS = {
     "input": str,
     "source": str,
 }
+_OF_CALIBRATION: dict[str, Any] = {"kind": str, "examples": int, "source": str}
 
 
 def _checked_statistics(data: Mapping[str, Any]) -> dict[str, Any]:
     """Statistics from a manifest, complete and of the right types."""
-    for name, kind in _STATISTICS.items():
-        if not isinstance(data.get(name), kind):  # type: ignore[arg-type]
-            raise ModelError(f"the manifest gives no proper {name!r} of the training data")
+    wanted = [(data, _STATISTICS, "training data")]
+    if "calibration" in data:
+        wanted.append((data["calibration"], _OF_CALIBRATION, "calibration"))
+    for given, kinds, what in wanted:
+        for name, kind in kinds.items():
+            if not isinstance(given, Mapping) or not isinstance(given.get(name), kind):
+                raise ModelError(f"the manifest gives no proper {name!r} of the {what}")
     if data["examples"] < 1:
         raise ModelError(f"the manifest says the model was trained on {data['examples']} examples")
     return dict(data)
