@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "random.hpp"
+#include "shared_rows.hpp"
 
 namespace treetop {
 namespace {
@@ -21,129 +22,153 @@ struct Cut {  // one node still to be cut into `children` parts
 // Interleaved sums of the left and the right half: centres[2f] and centres[2f+1]. Always zero between uses.
 using Centres = std::vector<float>;
 
+// Balanced 2-means of one node. An iteration reads every vector once: both products of an item with the sums
+// come from the same cache lines, and the sums' norms from the products, |sum|^2 = sum of its members' products.
 class Bisection {
 public:
-    Bisection(const Csr& vectors, const ClusterOptions& options, int threads, Centres& centres)
-        : vectors_(vectors), options_(options), threads_(threads), centres_(centres) {}
+    Bisection(const SharedRows& vectors, const std::vector<float>& own_squares, const ClusterOptions& options,
+              int threads, Centres& centres)
+        : vectors_(vectors), own_squares_(own_squares), options_(options), threads_(threads), centres_(centres) {}
 
     // Reorders items so that the first `left` belong together, each half in ascending order of id.
     void run(std::span<std::int32_t> items, std::int64_t left, std::uint64_t stream) {
-        const auto n = static_cast<std::int64_t>(items.size());
-        scored_.resize(items.size());
+        items_ = items;
+        const auto n = items.size();
+        products_.resize(n);
+        order_.resize(n);
+        side_.assign(n, kNowhere);
         Random random(options_.seed, stream);
         const auto right_seed = random.below(static_cast<std::uint32_t>(n));
         auto left_seed = random.below(static_cast<std::uint32_t>(n - 1));
         if (left_seed >= right_seed) ++left_seed;
+        move(left_seed, 0);
+        move(right_seed, 1);
 
-        std::vector<std::int32_t> first{items[left_seed]}, second{items[right_seed]};
+        double before = -1.0;
         for (int iteration = 0; iteration < options_.iterations; ++iteration) {
-            add(first, 0);
-            add(second, 1);
-            score(items, first, second);
-            clear(first);
-            clear(second);
-            // (score, id) is a total order, so the halves do not depend on how they are selected.
-            std::nth_element(scored_.begin(), scored_.begin() + left, scored_.end());
-            std::vector<std::int32_t> new_first, new_second;
-            new_first.reserve(static_cast<std::size_t>(left));
-            new_second.reserve(static_cast<std::size_t>(n - left));
-            for (std::int64_t i = 0; i < n; ++i) (i < left ? new_first : new_second).push_back(scored_[i].id);
-            std::sort(new_first.begin(), new_first.end());
-            const bool settled = new_first == first;
-            first.swap(new_first);
-            second.swap(new_second);
-            if (settled) break;
+            const double similarity = score() / static_cast<double>(n);
+            split(static_cast<std::size_t>(left));
+            std::size_t moved = 0;
+            for (std::size_t i = 0; i < n; ++i) {
+                const auto item = static_cast<std::size_t>(order_[i].place);
+                const signed char side = i < static_cast<std::size_t>(left) ? 0 : 1;
+                if (side_[item] == side) continue;
+                move(item, side);
+                ++moved;
+            }
+            if (moved == 0 || (iteration > 0 && similarity - before < kLeastGain)) break;
+            before = similarity;
         }
-        std::sort(second.begin(), second.end());
-        std::copy(first.begin(), first.end(), items.begin());
-        std::copy(second.begin(), second.end(), items.begin() + left);
+        finish();
     }
 
 private:
+    static constexpr signed char kNowhere = -1;
+    static constexpr double kLeastGain = 1e-4;  // of the mean similarity to the own centre
+
+    struct Products {
+        float left, right;
+    };
     struct Scored {
         float score;
-        std::int32_t id;
+        std::int32_t place;  // in items_, which ascend: ties go by smaller id
         bool operator<(const Scored& other) const {
-            return score != other.score ? score < other.score : id < other.id;
+            return score != other.score ? score < other.score : place < other.place;
         }
     };
 
-    // Each task owns a range of features, so every sum runs over the members in the same order.
-    void add(const std::vector<std::int32_t>& members, int side) {
-        const std::int64_t parts = members.size() < 1000 ? 1 : threads_;
-        parallel_for(parts, threads_, [&](std::int64_t part, int) {
-            const auto from = static_cast<std::int32_t>(vectors_.cols * part / parts);
-            const auto to = static_cast<std::int32_t>(vectors_.cols * (part + 1) / parts);
-            for (const auto member : members) {
-                const auto ids = vectors_.row(member);
-                const auto values = vectors_.values(member);
-                auto j = static_cast<std::size_t>(std::lower_bound(ids.begin(), ids.end(), from) - ids.begin());
-                for (; j < ids.size() && ids[j] < to; ++j) {
-                    centres_[2 * static_cast<std::size_t>(ids[j]) + static_cast<std::size_t>(side)] += values[j];
-                }
-            }
-        });
-    }
-
-    void clear(const std::vector<std::int32_t>& members) {
-        for (const auto member : members) {
-            for (const auto id : vectors_.row(member)) {
-                centres_[2 * static_cast<std::size_t>(id)] = 0.0F;
-                centres_[2 * static_cast<std::size_t>(id) + 1] = 0.0F;
-            }
+    void move(std::size_t item, signed char side) {
+        const auto row = static_cast<std::size_t>(items_[item]);
+        const bool known = side_[item] != kNowhere;
+        float* to = centres_.data() + side;
+        float* from = centres_.data() + (1 - side);
+        for (auto j = vectors_.indptr[row]; j < vectors_.indptr[row + 1]; ++j) {
+            const auto at = 2 * static_cast<std::size_t>(vectors_.indices[static_cast<std::size_t>(j)]);
+            const float value = vectors_.values[static_cast<std::size_t>(j)];
+            to[at] += value;
+            if (known) from[at] -= value;
         }
+        side_[item] = side;
     }
 
     // score = <right, x> / |right| - <left, x> / |left|, with |.| the norm (spherical) or the count.
-    // The norms come for free: |sum|^2 is the sum of the members' own products with it.
-    void score(std::span<const std::int32_t> items, const std::vector<std::int32_t>& first,
-               const std::vector<std::int32_t>& second) {
-        double left_scale = 1.0 / static_cast<double>(first.size());
-        double right_scale = 1.0 / static_cast<double>(second.size());
-        if (options_.spherical) {
-            left_scale = inverse_norm(first, 0);
-            right_scale = inverse_norm(second, 1);
-        }
-        parallel_blocks(static_cast<std::int64_t>(items.size()), 2048, threads_,
+    // Returns the sum over all members of the similarity with their own centre.
+    double score() {
+        parallel_blocks(static_cast<std::int64_t>(items_.size()), 2048, threads_,
                         [&](std::int64_t begin, std::int64_t end, int) {
-                            for (std::int64_t i = begin; i < end; ++i) {
-                                const auto item = items[static_cast<std::size_t>(i)];
-                                const double value = product(item, 1) * right_scale - product(item, 0) * left_scale;
-                                // NaN, from values that overflow, has no place in an order.
-                                const auto score = std::isnan(value) ? 0.0F : static_cast<float>(value);
-                                scored_[static_cast<std::size_t>(i)] = {score, item};
-                            }
+                            for (std::int64_t i = begin; i < end; ++i) multiply(static_cast<std::size_t>(i));
                         });
-    }
-
-    double product(std::int32_t item, int side) const {
-        const auto ids = vectors_.row(item);
-        const auto values = vectors_.values(item);
-        double sum = 0.0;
-        for (std::size_t j = 0; j < ids.size(); ++j) {
-            sum += double{values[j]} * centres_[2 * static_cast<std::size_t>(ids[j]) + static_cast<std::size_t>(side)];
+        double squares[2] = {0.0, 0.0};
+        std::int64_t counts[2] = {0, 0};
+        for (std::size_t i = 0; i < items_.size(); ++i) {
+            if (side_[i] == kNowhere) continue;
+            squares[side_[i]] += double{side_[i] == 0 ? products_[i].left : products_[i].right};
+            ++counts[side_[i]];
         }
-        return sum;
+        double scales[2];
+        double similarity = 0.0;
+        for (int side = 0; side < 2; ++side) {
+            const double size = options_.spherical ? std::sqrt(std::max(squares[side], 0.0))
+                                                   : static_cast<double>(counts[side]);
+            scales[side] = size > 0.0 ? 1.0 / size : 0.0;
+            similarity += squares[side] * scales[side];
+        }
+        for (std::size_t i = 0; i < items_.size(); ++i) {
+            const double value = double{products_[i].right} * scales[1] - double{products_[i].left} * scales[0];
+            // NaN, from values that overflow, has no place in an order.
+            order_[i] = {std::isnan(value) ? 0.0F : static_cast<float>(value), static_cast<std::int32_t>(i)};
+        }
+        return similarity;
     }
 
-    double inverse_norm(const std::vector<std::int32_t>& members, int side) {
-        products_.resize(members.size());
-        parallel_blocks(static_cast<std::int64_t>(members.size()), 2048, threads_,
-                        [&](std::int64_t begin, std::int64_t end, int) {
-                            for (std::int64_t i = begin; i < end; ++i) {
-                                products_[static_cast<std::size_t>(i)] = product(members[static_cast<std::size_t>(i)], side);
-                            }
-                        });
-        const double square = std::accumulate(products_.begin(), products_.end(), 0.0);
-        return square > 0.0 ? 1.0 / std::sqrt(square) : 0.0;
+    void multiply(std::size_t item) {
+        const auto row = static_cast<std::size_t>(items_[item]);
+        const auto begin = static_cast<std::size_t>(vectors_.indptr[row]);
+        const auto end = static_cast<std::size_t>(vectors_.indptr[row + 1]);
+        double left = 0.0, right = 0.0;
+        for (std::size_t j = begin; j < end; ++j) {
+            const float* at = centres_.data() + 2 * static_cast<std::size_t>(vectors_.indices[j]);
+            const double value = vectors_.values[j];
+            left += value * at[0];
+            right += value * at[1];
+        }
+        if (side_[item] == 0) left += double{own_squares_[row]};
+        if (side_[item] == 1) right += double{own_squares_[row]};
+        products_[item] = {static_cast<float>(left), static_cast<float>(right)};
     }
 
-    const Csr& vectors_;
+    // (score, id) is a total order, so the halves do not depend on how they are selected.
+    void split(std::size_t left) {
+        std::nth_element(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(left), order_.end());
+    }
+
+    void finish() {
+        for (const auto item : items_) {
+            const auto row = static_cast<std::size_t>(item);
+            for (auto j = vectors_.indptr[row]; j < vectors_.indptr[row + 1]; ++j) {
+                const auto at = 2 * static_cast<std::size_t>(vectors_.indices[static_cast<std::size_t>(j)]);
+                centres_[at] = centres_[at + 1] = 0.0F;
+            }
+        }
+        sorted_.clear();
+        for (int side = 0; side < 2; ++side) {
+            for (std::size_t i = 0; i < items_.size(); ++i) {
+                if (side_[i] == side) sorted_.push_back(items_[i]);
+            }
+        }
+        std::copy(sorted_.begin(), sorted_.end(), items_.begin());
+    }
+
+    const SharedRows& vectors_;
+    const std::vector<float>& own_squares_;
     const ClusterOptions& options_;
     int threads_;
     Centres& centres_;
-    std::vector<Scored> scored_;
-    std::vector<double> products_;
+    std::span<std::int32_t> items_;
+    std::vector<Products> products_;
+    std::vector<Scored> order_;
+    std::vector<signed char> side_;
+    std::vector<std::int32_t> sorted_;
 };
 
 }  // namespace
@@ -155,6 +180,13 @@ Clusters balanced_clusters(const Csr& vectors, const std::vector<std::int64_t>& 
     std::iota(result.order.begin(), result.order.end(), 0);
 
     const int threads = std::max(options.threads, 1);
+    const SharedRows rows(vectors, threads);
+    std::vector<float> own_squares(static_cast<std::size_t>(vectors.rows), 0.0F);
+    for (std::size_t i = 0; i < own_squares.size(); ++i) {
+        for (auto j = rows.own_indptr[i]; j < rows.own_indptr[i + 1]; ++j) {
+            own_squares[i] += rows.own_values[static_cast<std::size_t>(j)] * rows.own_values[static_cast<std::size_t>(j)];
+        }
+    }
     std::vector<Centres> centres(static_cast<std::size_t>(threads));
     std::vector<std::int64_t> borders{0, vectors.rows};  // of the nodes of the current level, in `order`
     std::uint64_t stream = 0;
@@ -181,10 +213,10 @@ Clusters balanced_clusters(const Csr& vectors, const std::vector<std::int64_t>& 
                 const Cut& cut = cuts[static_cast<std::size_t>(index)];
                 if (cut.children < 2) return;
                 Centres& own = centres[static_cast<std::size_t>(worker)];
-                own.resize(2 * static_cast<std::size_t>(vectors.cols));
+                own.resize(2 * static_cast<std::size_t>(rows.shared_features));
                 const std::int64_t n = cut.end - cut.begin;
                 const std::int64_t left = n * (cut.children / 2) / cut.children;
-                Bisection(vectors, options, inner_threads, own)
+                Bisection(rows, own_squares, options, inner_threads, own)
                     .run({result.order.data() + cut.begin, static_cast<std::size_t>(n)}, left, cut.stream);
             };
             const auto count = static_cast<std::int64_t>(cuts.size());

@@ -15,8 +15,14 @@ struct OwnedCsr {
     std::vector<float> data;
 };
 
-// Row l of the result is v / ||v||_2 with v = sum over documents i of labels(l, i) * features(i, :).
-// `labels` is labels x documents with its weights. A label without documents stays a zero row.
-OwnedCsr aggregate(const Csr& labels, const Csr& features, int threads, Monitor* monitor = nullptr);
+struct VectorOptions {
+    std::int64_t size = 0;           // the largest entries of a label that are kept; 0: all
+    std::int32_t min_documents = 1;  // features of fewer documents are left out
+};
+
+// Row l of the result is v / ||v||_2 with v = sum over documents i of labels(l, i) * features(i, :), cut as the
+// options say. `labels` is labels x documents with its weights. A label without documents stays a zero row.
+OwnedCsr aggregate(const Csr& labels, const Csr& features, const VectorOptions& options, int threads,
+                   Monitor* monitor = nullptr);
 
 }  // namespace treetop

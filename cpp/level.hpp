@@ -7,7 +7,7 @@
 #include "csr.hpp"
 #include "dual_solver.hpp"
 #include "parallel.hpp"
-#include "training_rows.hpp"
+#include "shared_rows.hpp"
 
 namespace treetop {
 
@@ -41,7 +41,7 @@ struct TrainedLevel {
 };
 
 struct LevelProblem {
-    const TrainingRows* rows = nullptr;
+    const SharedRows* rows = nullptr;
     Csr positives;          // nodes x documents; the value is the cost multiplier of that positive
     Pattern shortlist;      // parents x documents: who takes part in the loss of the parent's children
     std::vector<std::int64_t> offsets;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "training_rows.hpp"
+#include "shared_rows.hpp"
 
 namespace treetop {
 
@@ -32,7 +32,7 @@ struct NodeExamples {
 
 class NodeGatherer {
 public:
-    explicit NodeGatherer(const TrainingRows& rows) : rows_(&rows) {}
+    explicit NodeGatherer(const SharedRows& rows) : rows_(&rows) {}
 
     // Fills all but `documents`, which must be set.
     void gather(NodeExamples& node);
@@ -40,7 +40,7 @@ public:
 private:
     void number_features(NodeExamples& node);
 
-    const TrainingRows* rows_;
+    const SharedRows* rows_;
     std::vector<std::int32_t> number_;   // per shared feature: 0 between uses
     std::vector<std::int32_t> touched_;
     std::vector<std::int64_t> starts_;

@@ -19,7 +19,7 @@ struct Chunk {  // the weights of one parent's children, as in Level
 };
 
 struct NodeScratch {
-    explicit NodeScratch(const TrainingRows& rows) : gatherer(rows) {}
+    explicit NodeScratch(const SharedRows& rows) : gatherer(rows) {}
     NodeGatherer gatherer;
     NodeExamples examples;
     std::vector<std::int32_t> positions;  // of all children's positives in the node's examples, child after child

@@ -14,7 +14,7 @@
 #include "level.hpp"
 #include "ranking.hpp"
 #include "simd.hpp"
-#include "training_rows.hpp"
+#include "shared_rows.hpp"
 
 namespace treetop::bindings {
 namespace {
@@ -85,18 +85,18 @@ public:
     BoundRows(In<std::int64_t> indptr, In<std::int32_t> indices, In<float> data, std::int64_t features, int threads)
         : indptr_(indptr), indices_(indices), data_(data), rows_(made(csr(indptr, indices, data, features), threads)) {}
 
-    const TrainingRows& rows() const { return rows_; }
+    const SharedRows& rows() const { return rows_; }
 
 private:
-    static TrainingRows made(const Csr& features, int threads) {
+    static SharedRows made(const Csr& features, int threads) {
         nb::gil_scoped_release free;
-        return TrainingRows(features, threads);
+        return SharedRows(features, threads);
     }
 
     In<std::int64_t> indptr_;
     In<std::int32_t> indices_;
     In<float> data_;
-    TrainingRows rows_;
+    SharedRows rows_;
 };
 
 Transform transform_named(const std::string& name) {
@@ -140,21 +140,22 @@ void bind_linear(nb::module_& module) {
     module.def(
         "aggregate",
         [](In<std::int64_t> label_indptr, In<std::int32_t> documents, In<float> label_weights,
-           In<std::int64_t> indptr, In<std::int32_t> indices, In<float> data, std::int64_t features, int threads,
-           nb::object progress) {
+           In<std::int64_t> indptr, In<std::int32_t> indices, In<float> data, std::int64_t features,
+           std::int64_t size, std::int32_t min_documents, int threads, nb::object progress) {
             const Csr x = csr(indptr, indices, data, features);
             const Csr labels = csr(label_indptr, documents, label_weights, x.rows);
             PythonMonitor monitor(progress);
             OwnedCsr result;
             {
                 nb::gil_scoped_release free;
-                result = aggregate(labels, x, threads, &monitor);
+                result = aggregate(labels, x, {size, min_documents}, threads, &monitor);
             }
             return std::make_tuple(give(std::move(result.indptr)), give(std::move(result.indices)),
                                    give(std::move(result.data)));
         },
         nb::arg("label_indptr"), nb::arg("documents"), nb::arg("label_weights"), nb::arg("indptr"),
-        nb::arg("indices"), nb::arg("data"), nb::arg("features"), nb::arg("threads"),
+        nb::arg("indices"), nb::arg("data"), nb::arg("features"), nb::arg("size"), nb::arg("min_documents"),
+        nb::arg("threads"),
         nb::arg("progress").none() = nb::none());
 
     module.def(
@@ -194,7 +195,7 @@ void bind_linear(nb::module_& module) {
         nb::arg("leaf_size"), nb::arg("depth"), nb::arg("iterations"), nb::arg("spherical"), nb::arg("seed"),
         nb::arg("threads"), nb::arg("progress").none() = nb::none());
 
-    nb::class_<BoundRows>(module, "TrainingRows")
+    nb::class_<BoundRows>(module, "SharedRows")
         .def(nb::init<In<std::int64_t>, In<std::int32_t>, In<float>, std::int64_t, int>(), nb::arg("indptr"),
              nb::arg("indices"), nb::arg("data"), nb::arg("features"), nb::arg("threads"));
 

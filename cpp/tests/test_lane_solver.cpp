@@ -36,7 +36,7 @@ Matrix documents() {
 
 int main() {
     const Matrix matrix = documents();
-    const treetop::TrainingRows rows(matrix.view(), 1);
+    const treetop::SharedRows rows(matrix.view(), 1);
     CHECK(rows.shared_features <= kFeatures && rows.own_ids.size() >= kDocuments);
     treetop::NodeGatherer gatherer(rows);
     treetop::NodeExamples node;

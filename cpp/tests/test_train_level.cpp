@@ -5,8 +5,10 @@
 #include "matrix.hpp"
 #include "random.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -37,7 +39,7 @@ int main() {
     const Matrix positives = scattered(50, kDocuments, 20, 2);
     const Matrix shortlist = scattered(4, kDocuments, 2, 3);
     treetop::LevelProblem problem;
-    const treetop::TrainingRows rows(features.view(), 2);
+    const treetop::SharedRows rows(features.view(), 2);
     problem.rows = &rows;
     problem.positives = positives.view();
     problem.shortlist = shortlist.view();
@@ -62,8 +64,8 @@ int main() {
 
     // Label vectors: normalised sums, the same on any number of threads.
     const Matrix labels = scattered(600, kDocuments, 100, 4);
-    const auto vectors = treetop::aggregate(labels.view(), features.view(), 1);
-    const auto again = treetop::aggregate(labels.view(), features.view(), 3);
+    const auto vectors = treetop::aggregate(labels.view(), features.view(), {}, 1);
+    const auto again = treetop::aggregate(labels.view(), features.view(), {}, 3);
     CHECK(vectors.indptr == again.indptr && vectors.indices == again.indices && vectors.data == again.data);
     for (std::int64_t label = 0; label < 600; ++label) {
         std::vector<double> sum(kFeatures, 0.0);
@@ -80,6 +82,23 @@ int main() {
             sum[vectors.indices[j]] = 0.0;
         }
         for (const double left : sum) CHECK(left == 0.0);
+    }
+
+    // Cut vectors: the three largest entries, of features that enough documents have.
+    const auto cut = treetop::aggregate(labels.view(), features.view(), {3, 85}, 2);
+    std::vector<int> frequency(kFeatures, 0);
+    for (const auto id : features.indices) ++frequency[id];
+    for (std::int64_t label = 0; label < 600; ++label) {
+        std::vector<std::pair<float, std::int32_t>> expected;
+        for (auto j = vectors.indptr[label]; j < vectors.indptr[label + 1]; ++j) {
+            if (frequency[vectors.indices[j]] >= 85) expected.emplace_back(-vectors.data[j], vectors.indices[j]);
+        }
+        std::sort(expected.begin(), expected.end());
+        expected.resize(std::min<std::size_t>(expected.size(), 3));
+        CHECK(cut.indptr[label + 1] - cut.indptr[label] == static_cast<std::int64_t>(expected.size()));
+        for (auto j = cut.indptr[label]; j < cut.indptr[label + 1]; ++j) {
+            CHECK(std::count(expected.begin(), expected.end(), std::pair(-cut.data[j], cut.indices[j])) == 1);
+        }
     }
 
     // A search over a trained level, row beside row and row by row.

@@ -26,6 +26,8 @@ def aggregate(
     indices: _I32,
     data: _F32,
     features: int,
+    size: int,
+    min_documents: int,
     threads: int,
     progress: Progress = None,
 ) -> tuple[_I64, _I32, _F32]: ...
@@ -63,13 +65,13 @@ def simd() -> str:
 
 def use_simd(name: str) -> None: ...
 
-class TrainingRows:
-    """The training matrix as the solvers read it."""
+class SharedRows:
+    """A matrix as the solvers read it: common features first, those of a single row apart."""
 
     def __init__(self, indptr: _I64, indices: _I32, data: _F32, features: int, threads: int) -> None: ...
 
 def train_level(
-    rows: TrainingRows,
+    rows: SharedRows,
     positive_indptr: _I64,
     positives: _I32,
     positive_costs: _F32,

@@ -45,6 +45,8 @@ class TreeConfig(Config):
     text_weight: float = setting(
         0.5, "share of the label text where vectors is concat or sum", at_least=0, at_most=1
     )
+    vector_size: int = setting(1000, "largest entries of a label's vector that are kept; 0: all", at_least=0)
+    vector_min_df: int = setting(2, "texts that must have a feature for it to count in a vector", at_least=1)
     share_rows: bool = setting(True, "a text with n labels counts 1/sqrt(n) in each of their vectors")
 
     def check(self) -> None:
@@ -248,15 +250,24 @@ def level_sizes(labels: int, leaf_size: int, branching: int, top: int | None = N
     return sizes
 
 
-def pifa(X: sparse.csr_matrix, Y: sparse.csr_matrix, *, share_rows: bool, threads: int) -> sparse.csr_matrix:
+def pifa(
+    X: sparse.csr_matrix,
+    Y: sparse.csr_matrix,
+    *,
+    share_rows: bool,
+    size: int = 0,
+    min_df: int = 1,
+    threads: int,
+) -> sparse.csr_matrix:
     """Label vectors by positive instance feature aggregation: z_l = v_l / ‖v_l‖ with v_l = Σ_i Y_il φ(x_i).
 
-    With ``share_rows`` the rows of Y are scaled to unit length first.
+    With ``share_rows`` the rows of Y are scaled to unit length first. Then features of fewer than ``min_df``
+    rows of X are left out, and of a label's other entries the ``size`` largest are kept (0: all).
     """
     weights = normalize_rows(Y) if share_rows else Y
     with step("Label vectors") as progress:
         arrays = _native.aggregate(
-            *csr_arrays(transpose(weights)), *csr_arrays(X), X.shape[1], threads, progress
+            *csr_arrays(transpose(weights)), *csr_arrays(X), X.shape[1], size, min_df, threads, progress
         )
     indptr, indices, data = arrays
     return sparse.csr_matrix((data, indices, indptr), shape=(Y.shape[1], X.shape[1]))

@@ -91,7 +91,7 @@ class TreeModel:
         model = cls(tree, [], config, X.shape[1])
         relevance = _relevance_chain(Y, tree)
         given = None if negatives is None else _relevance_chain(_like(Y, negatives, tree), tree)
-        rows = _native.TrainingRows(*csr_arrays(X), X.shape[1], threads)
+        rows = _native.SharedRows(*csr_arrays(X), X.shape[1], threads)
         schemes = config.schemes(tree.depth)
         for level in range(tree.depth):
             last = level + 1 == tree.depth

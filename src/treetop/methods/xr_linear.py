@@ -65,7 +65,14 @@ class XRLinear(FeatureMethod):
         config = self.config.tree
         used = np.flatnonzero(dataset.label_counts)
         assert dataset.Y is not None
-        vectors = pifa(X, dataset.Y[:, used], share_rows=config.share_rows, threads=self.threads)
+        vectors = pifa(
+            X,
+            dataset.Y[:, used],
+            share_rows=config.share_rows,
+            size=config.vector_size,
+            min_df=config.vector_min_df,
+            threads=self.threads,
+        )
         text_vectors = None
         if dataset.label_texts is not None and self.tfidf is not None and config.vectors != "pifa":
             text_vectors = self.tfidf.transform(dataset.label_texts.take(used), threads=self.threads)

@@ -1,4 +1,4 @@
-#include "training_rows.hpp"
+#include "shared_rows.hpp"
 
 #include <stdexcept>
 
@@ -6,7 +6,7 @@
 
 namespace treetop {
 
-TrainingRows::TrainingRows(const Csr& features, int threads) : source(features) {
+SharedRows::SharedRows(const Csr& features, int threads) : source(features) {
     const auto cols = static_cast<std::size_t>(features.cols);
     const std::int64_t entries = features.nnz();
     std::vector<std::int32_t> number(cols, 0);  // how often a feature occurs, then its new number or -1 for own

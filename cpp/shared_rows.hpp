@@ -1,4 +1,4 @@
-// The training matrix as the solvers read it.
+// A sparse matrix as solvers and clustering read it.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 namespace treetop {
 
 // Features are renumbered by falling frequency, so that the common ones lie together in every table that is
-// indexed by feature. A feature that only one example has ("own") never meets another example: it is kept apart.
-struct TrainingRows {
-    TrainingRows(const Csr& features, int threads);
+// indexed by feature. A feature that only one row has ("own") never meets another row: it is kept apart.
+struct SharedRows {
+    SharedRows(const Csr& features, int threads);
 
     Csr source;                            // as given
     std::int64_t shared_features = 0;
