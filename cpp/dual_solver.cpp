@@ -15,6 +15,8 @@ void DualSolver::solve(const Examples& examples, std::span<const std::int32_t> a
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const auto n = static_cast<std::int32_t>(active.size());
     const double constant = std::max(options.bias, 0.0);
+    const double steepest = options.loss == Loss::squared_hinge ? kInfinity : options.loss == Loss::hinge ? 1.0 : 2.0;
+    const double quadratic = options.loss == Loss::hinge ? 0.0 : 0.5;
     weights_.assign(static_cast<std::size_t>(examples.features), 0.0);
     alpha_.assign(active.size(), 0.0);
     order_.resize(active.size());
@@ -24,6 +26,7 @@ void DualSolver::solve(const Examples& examples, std::span<const std::int32_t> a
     Random random(seed);
     std::int32_t live = n;  // order_[0, live) are not shrunk away
     double shrink_above = kInfinity;
+    double shrink_below = -kInfinity;
 
     for (int pass = 0; pass < options.max_passes; ++pass) {
         double highest = -kInfinity;  // of the projected gradients in this pass
@@ -36,7 +39,8 @@ void DualSolver::solve(const Examples& examples, std::span<const std::int32_t> a
             const auto begin = static_cast<std::size_t>(examples.indptr[row]);
             const auto end = static_cast<std::size_t>(examples.indptr[row + 1]);
             const double s = sign[k];
-            const double diagonal = 0.5 / cost[k];  // D_i = 1 / (2 C_i)
+            const double diagonal = quadratic / cost[k];  // D_i
+            const double upper = steepest * cost[k];      // U_i
 
             double product = beta * constant;
             for (std::size_t j = begin; j < end; ++j) {
@@ -45,21 +49,23 @@ void DualSolver::solve(const Examples& examples, std::span<const std::int32_t> a
             const double gradient = s * product - 1.0 + alpha_[k] * diagonal;
 
             double projected = gradient;
-            if (alpha_[k] == 0.0) {
-                if (gradient > shrink_above) {
-                    --live;
-                    std::swap(order_[static_cast<std::size_t>(position)], order_[static_cast<std::size_t>(live)]);
-                    --position;
-                    continue;
-                }
-                projected = std::min(gradient, 0.0);
+            const bool at_zero = alpha_[k] == 0.0;
+            const bool at_upper = alpha_[k] == upper;
+            if ((at_zero && gradient > shrink_above) || (at_upper && gradient < shrink_below)) {
+                --live;
+                std::swap(order_[static_cast<std::size_t>(position)], order_[static_cast<std::size_t>(live)]);
+                --position;
+                continue;
             }
+            if (at_zero) projected = std::min(gradient, 0.0);
+            if (at_upper) projected = std::max(gradient, 0.0);
             highest = std::max(highest, projected);
             lowest = std::min(lowest, projected);
             if (std::abs(projected) <= 1e-12) continue;
 
             const double before = alpha_[k];
-            alpha_[k] = std::max(before - gradient / (examples.squares[row] + constant * constant + diagonal), 0.0);
+            const double curvature = examples.squares[row] + constant * constant + diagonal;
+            alpha_[k] = std::clamp(before - gradient / curvature, 0.0, upper);
             const double step = (alpha_[k] - before) * s;
             for (std::size_t j = begin; j < end; ++j) {
                 weights_[static_cast<std::size_t>(examples.indices[j])] += step * double{examples.values[j]};
@@ -71,8 +77,10 @@ void DualSolver::solve(const Examples& examples, std::span<const std::int32_t> a
             if (live == n) break;
             live = n;  // verify on everything before stopping
             shrink_above = kInfinity;
+            shrink_below = -kInfinity;
         } else {
             shrink_above = highest > 0.0 ? highest : kInfinity;
+            shrink_below = lowest < 0.0 ? lowest : -kInfinity;
         }
     }
     bias_ = beta * constant;

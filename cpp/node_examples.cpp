@@ -88,4 +88,28 @@ void NodeGatherer::gather(NodeExamples& node) {
     for (const auto feature : touched_) number_[static_cast<std::size_t>(feature)] = 0;
 }
 
+Examples examples_of(const NodeExamples& node) {
+    Examples examples;
+    examples.features = static_cast<std::int32_t>(node.names.size() + node.own_names.size());
+    examples.indices.reserve(node.indices.size() + node.own_names.size());
+    examples.values.reserve(examples.indices.capacity());
+    for (std::size_t i = 0; i < node.documents.size(); ++i) {
+        double square = 0.0;
+        const auto add = [&](std::int64_t number, float value) {
+            examples.indices.push_back(static_cast<std::int32_t>(number));
+            examples.values.push_back(value);
+            square += double{value} * double{value};
+        };
+        for (auto j = node.indptr[i]; j < node.indptr[i + 1]; ++j) {
+            add(node.indices[static_cast<std::size_t>(j)], node.values[static_cast<std::size_t>(j)]);
+        }
+        for (auto e = node.own_indptr[i]; e < node.own_indptr[i + 1]; ++e) {
+            add(node.features() + e, node.own_values[static_cast<std::size_t>(e)]);
+        }
+        examples.indptr.push_back(static_cast<std::int64_t>(examples.indices.size()));
+        examples.squares.push_back(square);
+    }
+    return examples;
+}
+
 }  // namespace treetop

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "dual_solver.hpp"
 #include "shared_rows.hpp"
 
 namespace treetop {
@@ -29,6 +30,9 @@ struct NodeExamples {
     std::int64_t count() const { return static_cast<std::int64_t>(documents.size()); }
     std::int64_t features() const { return static_cast<std::int64_t>(names.size()); }
 };
+
+// The same for solvers of one label: the entry e of the features kept apart has the number features() + e.
+Examples examples_of(const NodeExamples& node);
 
 class NodeGatherer {
 public:

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <numeric>
 #include <span>
 #include <utility>
 
+#include "label_solver.hpp"
 #include "lane_solver.hpp"
 #include "level.hpp"
 #include "node_examples.hpp"
@@ -22,8 +24,17 @@ struct NodeScratch {
     explicit NodeScratch(const SharedRows& rows) : gatherer(rows) {}
     NodeGatherer gatherer;
     NodeExamples examples;
+    Examples whole;   // the same with all features in one range, for solvers of one label
+    Columns columns;  // of `whole`, where the solver goes by feature
     std::vector<std::int32_t> positions;  // of all children's positives in the node's examples, child after child
     std::vector<std::int64_t> starts;
+};
+
+struct LabelScratch {
+    LabelSolver solver;
+    std::vector<std::int32_t> active;
+    std::vector<signed char> sign;
+    std::vector<double> cost;
 };
 
 class LevelTrainer {
@@ -33,7 +44,9 @@ public:
           threads_(std::max(threads, 1)),
           monitor_(monitor),
           nodes_(static_cast<std::size_t>(threads_), NodeScratch(*problem.rows)),
-          solvers_(static_cast<std::size_t>(threads_)),
+          plain_(problem.solver.loss == Loss::squared_hinge && problem.solver.l1 <= 0.0),
+          solvers_(static_cast<std::size_t>(plain_ ? threads_ : 0)),
+          labels_(static_cast<std::size_t>(plain_ ? 0 : threads_)),
           chunks_(problem.offsets.size() - 1),
           biases_(static_cast<std::size_t>(problem.offsets.back()), 0.0F) {}
 
@@ -78,6 +91,8 @@ private:
         const auto listed = collect_documents(parent, node.examples.documents);
         node.gatherer.gather(node.examples);
         locate_positives(parent, listed, node);
+        if (!plain_) node.whole = examples_of(node.examples);
+        if (problem_.solver.l1 > 0.0) node.columns = columns_of(node.whole);
 
         // Labels of about the same frequency settle after about as many passes: they share a block of lanes.
         std::vector<std::int32_t> order(static_cast<std::size_t>(children));
@@ -85,17 +100,22 @@ private:
         std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) {
             return node.starts[a + 1] - node.starts[a] > node.starts[b + 1] - node.starts[b];
         });
-        const std::int64_t blocks = (children + kLanes - 1) / kLanes;
+        const std::int64_t block_size = plain_ ? kLanes : 1;
+        const std::int64_t blocks = (children + block_size - 1) / block_size;
         std::vector<std::vector<WeightEntry>> entries(static_cast<std::size_t>(blocks));
         parallel_for(blocks, inner_threads, [&](std::int64_t block, int inner) {
             const int solver = inner_threads > 1 ? inner : worker;
-            const auto first = static_cast<std::size_t>(block * kLanes);
-            const std::span lanes(order.data() + first, std::min<std::size_t>(kLanes, order.size() - first));
-            train_lanes(parent, lanes, node, listed, solvers_[static_cast<std::size_t>(solver)],
-                        entries[static_cast<std::size_t>(block)]);
-            if (inner_threads > 1) finish(static_cast<std::int64_t>(lanes.size()), inner);
+            auto& found = entries[static_cast<std::size_t>(block)];
+            const auto first = static_cast<std::size_t>(block * block_size);
+            const auto count = std::min(static_cast<std::size_t>(block_size), order.size() - first);
+            if (plain_) {
+                train_lanes(parent, std::span(order).subspan(first, count), node, listed,
+                            solvers_[static_cast<std::size_t>(solver)], found);
+            } else {
+                train_label(parent, order[first], node, listed, labels_[static_cast<std::size_t>(solver)], found);
+            }
+            finish(static_cast<std::int64_t>(count), solver);
         });
-        if (inner_threads == 1) finish(children, worker);
         chunks_[static_cast<std::size_t>(parent)] = to_chunk(entries, node.examples);
     }
 
@@ -147,6 +167,39 @@ private:
         for (std::size_t lane = 0; lane < labels.size(); ++lane) {
             biases_[static_cast<std::size_t>(problem_.offsets[parent] + children[lane])] = solver.bias_of(lane);
         }
+    }
+
+    void train_label(std::int64_t parent, std::int32_t child, const NodeScratch& node, std::int64_t listed,
+                     LabelScratch& scratch, std::vector<WeightEntry>& entries) {
+        const auto& options = problem_.solver;
+        const std::int64_t label = problem_.offsets[parent] + child;
+        const auto shared = static_cast<std::size_t>(listed);
+        scratch.active.resize(shared);
+        std::iota(scratch.active.begin(), scratch.active.end(), 0);
+        scratch.sign.assign(shared, -1);
+        scratch.cost.assign(shared, options.cost_negative);
+        const auto begin = static_cast<std::size_t>(node.starts[static_cast<std::size_t>(child)]);
+        const auto costs = problem_.positives.values(label);
+        for (std::size_t i = 0; i < costs.size(); ++i) {
+            const auto position = static_cast<std::size_t>(node.positions[begin + i]);
+            const double cost = options.cost_positive * double{costs[i]};
+            if (position < shared) {
+                scratch.sign[position] = 1;
+                scratch.cost[position] = cost;
+            } else {
+                scratch.active.push_back(static_cast<std::int32_t>(position));
+                scratch.sign.push_back(1);
+                scratch.cost.push_back(cost);
+            }
+        }
+        scratch.solver.solve(node.whole, node.columns, scratch.active, scratch.sign, scratch.cost, options,
+                             problem_.seed * 0x9E3779B97F4A7C15ull + static_cast<std::uint64_t>(label));
+        const auto& weights = scratch.solver.weights();
+        for (std::size_t f = 0; f < weights.size(); ++f) {
+            if (weights[f] == 0.0 || std::abs(weights[f]) < problem_.threshold) continue;
+            entries.push_back({static_cast<std::int32_t>(f), child, static_cast<float>(weights[f])});
+        }
+        biases_[static_cast<std::size_t>(label)] = static_cast<float>(scratch.solver.bias());
     }
 
     // From block after block to row after row, by counting; features ascend, and children inside a row.
@@ -219,7 +272,9 @@ private:
     int threads_;
     Monitor* monitor_;
     std::vector<NodeScratch> nodes_;
+    bool plain_;  // squared hinge with L2, which has a solver of its own
     std::vector<LaneSolver> solvers_;
+    std::vector<LabelScratch> labels_;
     std::vector<Chunk> chunks_;
     std::vector<float> biases_;
     std::atomic<std::int64_t> finished_{0};

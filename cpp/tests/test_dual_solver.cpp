@@ -1,6 +1,7 @@
 #include "check.hpp"
 #include "dual_solver.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <vector>
@@ -28,6 +29,22 @@ int main() {
         CHECK(std::abs(solver.weights()[0] - 4 * cost / (1 + 4 * cost)) < 1e-8);
         CHECK(solver.bias() == 0.0);
     }
+
+    // Plain hinge: min 1/2 w^2 + 2C max(0, 1 - w) is at the corner w = 1, or before it at w = 2C.
+    options.loss = treetop::Loss::hinge;
+    for (const double cost : {0.1, 0.4, 1.0, 10.0}) {
+        const std::vector<double> costs{cost, cost};
+        solver.solve(examples, active, sign, costs, options, 1);
+        CHECK(std::abs(solver.weights()[0] - std::min(1.0, 2 * cost)) < 1e-8);
+    }
+
+    // Huber hinge with a positive at x = 1 (C = 1) and an outlier, a negative at x = 1 (C = 1/4), whose gap 1 + w is
+    // beyond 1 and pulls with slope 2C only: w - 2 (1 - w) + 1/2 = 0 gives w = 1/2.
+    options.loss = treetop::Loss::huber_hinge;
+    examples.values = {1.0F, 1.0F};
+    solver.solve(examples, active, sign, std::vector<double>{1.0, 0.25}, options, 1);
+    CHECK(std::abs(solver.weights()[0] - 0.5) < 1e-8);
+    options.loss = treetop::Loss::squared_hinge;
 
     // A bias feature alone, positives only: min 1/2 b^2 + n C max(0, 1 - b)^2 gives b = 2nC / (1 + 2nC).
     treetop::Examples empty;
