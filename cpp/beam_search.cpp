@@ -34,7 +34,7 @@ float combine(const Transform& transform, float u, float parent) {
     if (transform.kind == Transform::Kind::raw) return u;
     const double value = log_transform(transform, double{u});
     if (transform.noisy_or) return static_cast<float>(1.0 - (1.0 - std::exp(value)) * (1.0 - double{parent}));
-    return static_cast<float>(value + double{parent});
+    return static_cast<float>(value + transform.discount * double{parent});
 }
 
 void add_row(const Level& level, std::int64_t row, float value, float* out) {

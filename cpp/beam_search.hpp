@@ -23,6 +23,7 @@ struct Transform {
     int power = 3;
     bool noisy_or = false;  // 1 - (1 - T(u))(1 - S) instead of the product T(u) S
     bool log = false;       // give the logarithm of the product back
+    double discount = 1.0;  // of the parent's share in a product: T(u) S^discount
 };
 
 struct Search {

@@ -20,6 +20,10 @@ from treetop.methods import METHODS, Method
 CASES: dict[str, dict] = {
     # registry name: settings that make it quick on small data
     "xr-linear": {"leaf_size": 4, "branching": 2},
+    "parabel": {"leaf_size": 4},
+    "bonsai": {"leaf_size": 3, "branching": 3},
+    "plt": {"leaf_size": 4},
+    "dismec": {},
     "ensemble": {"members": [treetop.XRLinear(leaf_size=4, branching=2), treetop.XRLinear(seed=1)]},
 }
 
@@ -312,7 +316,7 @@ def test_bad_settings(name):
         treetop.make(name, threads=100_000)
 
 
-FEATURE_METHODS = ["xr-linear", "ensemble"]
+FEATURE_METHODS = ["xr-linear", "parabel", "bonsai", "plt", "dismec", "ensemble"]
 
 
 @pytest.mark.parametrize("name", FEATURE_METHODS)

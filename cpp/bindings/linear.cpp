@@ -123,6 +123,14 @@ Transform transform_named(const std::string& name) {
     return transform;
 }
 
+Loss loss_named(const std::string& name) {
+    if (name == "squared-hinge") return Loss::squared_hinge;
+    if (name == "hinge") return Loss::hinge;
+    if (name == "huber-hinge") return Loss::huber_hinge;
+    if (name == "logistic") return Loss::logistic;
+    throw std::invalid_argument("unknown loss " + name);
+}
+
 auto give_clusters(Clusters&& clusters) {
     std::vector<Out<std::int64_t>> offsets;
     for (auto& level : clusters.offsets) offsets.push_back(give(std::move(level)));
@@ -211,7 +219,8 @@ void bind_linear(nb::module_& module) {
         [](const BoundRows& rows, In<std::int64_t> positive_indptr, In<std::int32_t> positives, In<float> positive_costs,
            In<std::int64_t> shortlist_indptr, In<std::int32_t> shortlist, In<std::int64_t> offsets, bool last,
            double threshold, double cost_positive, double cost_negative, double bias, double tolerance,
-           int max_passes, std::uint64_t seed, int threads, nb::object progress) {
+           int max_passes, const std::string& loss, double l1, bool refit, std::uint64_t seed, int threads,
+           nb::object progress) {
             LevelProblem problem;
             problem.rows = &rows.rows();
             problem.positives = csr(positive_indptr, positives, positive_costs, problem.rows->rows());
@@ -224,7 +233,7 @@ void bind_linear(nb::module_& module) {
             problem.last = last;
             problem.threshold = threshold;
             problem.seed = seed;
-            problem.solver = {cost_positive, cost_negative, bias, tolerance, max_passes};
+            problem.solver = {cost_positive, cost_negative, bias, tolerance, max_passes, loss_named(loss), l1, refit};
             PythonMonitor monitor(progress);
             TrainedLevel level;
             {
@@ -237,8 +246,8 @@ void bind_linear(nb::module_& module) {
         },
         nb::arg("rows"), nb::arg("positive_indptr"), nb::arg("positives"), nb::arg("positive_costs"), nb::arg("shortlist_indptr"), nb::arg("shortlist"),
         nb::arg("offsets"), nb::arg("last"), nb::arg("threshold"), nb::arg("cost_positive"),
-        nb::arg("cost_negative"), nb::arg("bias"), nb::arg("tolerance"), nb::arg("max_passes"), nb::arg("seed"),
-        nb::arg("threads"), nb::arg("progress").none() = nb::none());
+        nb::arg("cost_negative"), nb::arg("bias"), nb::arg("tolerance"), nb::arg("max_passes"), nb::arg("loss"),
+        nb::arg("l1"), nb::arg("refit"), nb::arg("seed"), nb::arg("threads"), nb::arg("progress").none() = nb::none());
 
     nb::class_<BoundLevel>(module, "Level")
         .def(nb::init<In<std::int64_t>, In<std::int64_t>, In<std::int32_t>, In<std::int64_t>, In<std::int32_t>,
@@ -248,7 +257,7 @@ void bind_linear(nb::module_& module) {
 
     module.def(
         "beam_search",
-        [](std::vector<const BoundLevel*> levels, std::vector<std::string> transforms,
+        [](std::vector<const BoundLevel*> levels, std::vector<std::string> transforms, double discount,
            std::vector<std::int64_t> beams, std::optional<In<std::int32_t>> labels, In<std::int64_t> indptr,
            In<std::int32_t> indices, In<float> data, std::int64_t features, int threads, nb::object progress) {
             require(!levels.empty(), "a search needs at least one level");
@@ -259,6 +268,7 @@ void bind_linear(nb::module_& module) {
             for (std::size_t t = 0; t < levels.size(); ++t) {
                 views.push_back(levels[t]->level());
                 kinds.push_back(transform_named(transforms[t]));
+                kinds.back().discount = discount;
                 require(beams[t] >= 1, "beam sizes must be at least 1");
                 require(levels[t]->highest_feature() < features, "the model has more features than the input");
                 require(views[t].parents == (t == 0 ? 1 : views[t - 1].nodes()), "the levels do not fit together");
@@ -275,8 +285,8 @@ void bind_linear(nb::module_& module) {
             }
             return give_ranking(std::move(ranking));
         },
-        nb::arg("levels"), nb::arg("transforms"), nb::arg("beams"), nb::arg("labels").none(), nb::arg("indptr"),
-        nb::arg("indices"), nb::arg("data"), nb::arg("features"), nb::arg("threads"),
+        nb::arg("levels"), nb::arg("transforms"), nb::arg("discount"), nb::arg("beams"), nb::arg("labels").none(),
+        nb::arg("indptr"), nb::arg("indices"), nb::arg("data"), nb::arg("features"), nb::arg("threads"),
         nb::arg("progress").none() = nb::none());
 
     module.def(

@@ -85,6 +85,9 @@ def train_level(
     bias: float,
     tolerance: float,
     max_passes: int,
+    loss: str,
+    l1: float,
+    refit: bool,
     seed: int,
     threads: int,
     progress: Progress = None,
@@ -106,6 +109,7 @@ class Level:
 def beam_search(
     levels: Sequence[Level],
     transforms: Sequence[str],
+    discount: float,
     beams: Sequence[int],
     labels: _I32 | None,
     indptr: _I64,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,11 @@ from .errors import ConfigError, DataError
 from .progress import step
 from .sparse import csr_arrays, normalize_rows, transpose
 from .strings import Strings
+
+FROM_EXAMPLES = ("pifa", "co-occurrence", "both")
+"""Label vectors that the training examples give; the others need label texts."""
+MANY = 100_000
+"""Labels from which on an unbalanced tree of no given depth has a third level of clusters."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +39,16 @@ class TreeConfig(Config):
     levels: tuple[int, ...] | None = setting(
         None, "clusters of each level from the top, as 16-256; instead of branching and leaf_size", at_least=1
     )
-    depth: int = setting(3, "cluster levels of an unbalanced tree at most", at_least=1)
+    depth: int | None = setting(
+        3, f"cluster levels of an unbalanced tree at most; none: 2, or 3 from {MANY:,} labels on", at_least=1
+    )
     spherical: bool = setting(True, "by cosine to normalised centres, else by distance to means")
     iterations: int = setting(20, "k-means iterations at most", at_least=1)
     vectors: str = setting(
         "pifa",
-        "what stands for a label: its texts' features, its own text's, both side by side, or their sum",
-        choices=("pifa", "label-text", "concat", "sum"),
+        "what stands for a label: its texts' features (pifa), their labels (co-occurrence), both of these, "
+        "its own text's features (label-text), pifa and label-text side by side (concat) or added up (sum)",
+        choices=(*FROM_EXAMPLES, "label-text", "concat", "sum"),
     )
     text_weight: float = setting(
         0.5, "share of the label text where vectors is concat or sum", at_least=0, at_most=1
@@ -273,11 +281,34 @@ def pifa(
     return sparse.csr_matrix((data, indices, indptr), shape=(Y.shape[1], X.shape[1]))
 
 
+def example_vectors(
+    config: TreeConfig, X: sparse.csr_matrix, Y: sparse.csr_matrix, *, threads: int
+) -> sparse.csr_matrix:
+    """Label vectors (unit rows): sums over each label's examples of their features, their labels, or both."""
+
+    def summed(rows: sparse.csr_matrix) -> sparse.csr_matrix:
+        return pifa(
+            rows,
+            Y,
+            share_rows=config.share_rows,
+            size=config.vector_size,
+            min_df=config.vector_min_df,
+            threads=threads,
+        )
+
+    if config.vectors == "co-occurrence":
+        return summed(normalize_rows(Y))
+    if config.vectors == "both":
+        halves = [math.sqrt(0.5) * summed(rows) for rows in (X, normalize_rows(Y))]
+        return sparse.hstack(halves, format="csr", dtype=np.float32)
+    return summed(X)
+
+
 def label_vectors(
     config: TreeConfig, vectors: sparse.csr_matrix, text_vectors: sparse.csr_matrix | None
 ) -> sparse.csr_matrix:
-    """PIFA vectors and label-text vectors (both with unit rows) joined as the config says."""
-    if config.vectors == "pifa":
+    """`example_vectors` and label-text vectors (both with unit rows) joined as the config says."""
+    if config.vectors in FROM_EXAMPLES:
         return vectors
     if text_vectors is None:
         raise ConfigError(f"tree.vectors={config.vectors} needs texts, and label texts (--label-texts FILE)")
@@ -290,6 +321,26 @@ def label_vectors(
     return sparse.hstack(
         [math.sqrt(1 - share) * vectors, math.sqrt(share) * text_vectors], format="csr", dtype=np.float32
     )
+
+
+def trees_of(
+    X: sparse.csr_matrix,
+    Y: sparse.csr_matrix,
+    config: TreeConfig,
+    *,
+    seeds: Sequence[int],
+    text_vectors: sparse.csr_matrix | None = None,
+    threads: int,
+) -> list[LabelTree]:
+    """One tree per seed, over the labels that have examples; the others could never be learned.
+
+    ``text_vectors``: features of the labels' own texts, a row for each column of ``Y``.
+    """
+    used = np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
+    vectors = example_vectors(config, X, Y[:, used], threads=threads)
+    vectors = label_vectors(config, vectors, None if text_vectors is None else text_vectors[used])
+    trees = [build_tree(vectors, config, seed=seed, threads=threads) for seed in seeds]
+    return [LabelTree(tree.offsets, used[tree.labels].astype(np.int32)) for tree in trees]
 
 
 def build_tree(vectors: sparse.csr_matrix, config: TreeConfig, *, seed: int, threads: int) -> LabelTree:
@@ -316,7 +367,7 @@ def build_tree(vectors: sparse.csr_matrix, config: TreeConfig, *, seed: int, thr
                 vectors.shape[1],
                 config.branching,
                 config.leaf_size,
-                config.depth,
+                config.depth or (2 if labels < MANY else 3),
                 iterations=config.iterations,
                 spherical=config.spherical,
                 seed=seed,

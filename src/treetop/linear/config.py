@@ -15,6 +15,7 @@ TRANSFORMS = (
     *(f"log-l{p}-hinge" for p in range(1, 7)),
     *(f"l{p}-hinge-noisy-or" for p in range(1, 7)),
 )
+LOSSES = ("squared-hinge", "hinge", "huber-hinge", "logistic")
 NEGATIVES = ("tfn", "man", "given")
 
 
@@ -22,10 +23,22 @@ NEGATIVES = ("tfn", "man", "given")
 class LinearConfig(Config):
     """One-versus-all classifiers at every node, and the beam search over them."""
 
+    loss: str = setting(
+        "squared-hinge",
+        "of a classifier: huber-hinge is the squared one with straight tails, logistic gives probabilities",
+        choices=LOSSES,
+    )
+    regulariser: str = setting("l2", "penalty on the weights; l1 leaves few of them", choices=("l2", "l1"))
+    l1_strength: float = setting(0.1, "of the l1 penalty, beside costs of 1", above=0)
+    refit: bool = setting(False, "after l1: train again with l2 on the features that l1 has chosen")
     cost_positive: float = setting(1.0, "C of positive examples", above=0)
     cost_negative: float = setting(1.0, "C of negative examples", above=0)
     bias: float = setting(1.0, "value of the constant feature; 0: none", at_least=0)
-    tolerance: float = setting(0.1, "the solver stops when its projected gradients spread no wider", above=0)
+    tolerance: float = setting(
+        0.1,
+        "the solver stops when its (projected) gradients spread no wider; for l1, as a share of l1_strength",
+        above=0,
+    )
     max_passes: int = setting(100, "passes of the solver over a label's examples at most", at_least=1)
     threshold: float = setting(0.1, "weights smaller than this are dropped", at_least=0)
     negatives: tuple[str, ...] = setting(
@@ -48,13 +61,26 @@ class LinearConfig(Config):
         None, "the transform of the label level where it differs: raw ranks by raw scores", choices=("raw",)
     )
 
+    level_discount: float = setting(
+        1.0, "power of the parent's score in a product: below 1, upper levels count less", above=0, at_most=1
+    )
+
     def check(self) -> None:
         for scheme in self.negatives:
             for part in scheme.split("+"):
                 if part not in NEGATIVES:
                     raise ConfigError(f"negatives must be made of {', '.join(NEGATIVES)}, not {part!r}")
+        if self.regulariser == "l1" and self.loss not in ("squared-hinge", "logistic"):
+            raise ConfigError(f"regulariser=l1 needs loss squared-hinge or logistic, not {self.loss}")
+        if self.refit and self.regulariser != "l1":
+            raise ConfigError("refit comes after regulariser=l1")
         if not self.negatives or not self.beam:
             raise ConfigError("negatives and beam need at least one entry")
+
+    @property
+    def l1(self) -> float:
+        """Strength of the l1 penalty; 0 where the penalty is l2."""
+        return self.l1_strength if self.regulariser == "l1" else 0.0
 
     def schemes(self, depth: int) -> list[set[str]]:
         """The negatives of each of ``depth`` levels, from the top."""

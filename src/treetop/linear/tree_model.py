@@ -112,6 +112,9 @@ class TreeModel:
                     config.bias,
                     config.tolerance,
                     config.max_passes,
+                    config.loss,
+                    config.l1,
+                    config.refit,
                     seed + level,
                     threads,
                     progress,
@@ -162,6 +165,7 @@ class TreeModel:
             return _native.beam_search(
                 [level.native for level in self.levels[:levels]],
                 self.config.transforms(self.tree.depth)[:levels],
+                self.config.level_discount,
                 beams,
                 self.tree.labels if whole else None,
                 *csr_arrays(X),

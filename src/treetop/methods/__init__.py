@@ -16,6 +16,10 @@ __all__ = ["METHODS", "Method", "MethodConfig", "load", "make", "method_class"]
 METHODS = {
     # name: (module, class, one line for the help)
     "xr-linear": ("xr_linear", "XRLinear", "linear classifiers on a k-way label tree, beam search"),
+    "parabel": ("parabel", "Parabel", "three balanced binary label trees, averaged"),
+    "bonsai": ("bonsai", "Bonsai", "three shallow, wide label trees, averaged"),
+    "plt": ("plt", "PLT", "probabilistic label tree: scores are probabilities"),
+    "dismec": ("dismec", "DiSMEC", "one classifier per label against all texts; slow with many labels"),
     "ensemble": ("ensemble", "Ensemble", "several models of any methods, their ranked lists combined"),
 }
 

@@ -14,8 +14,10 @@ from ..config import part
 from ..data import Dataset
 from ..errors import ConfigError, DataError
 from ..features import Tfidf, TfidfConfig
+from ..linear.forest import member_seeds
 from ..progress import step
 from ..strings import Strings
+from ..tree import FROM_EXAMPLES, LabelTree, TreeConfig, trees_of
 from .base import Method, MethodConfig
 
 
@@ -76,6 +78,17 @@ class FeatureMethod(Method):
         if X.shape[1] != self.n_features:
             raise DataError(f"the model takes {self.n_features:,} features but the input has {X.shape[1]:,}")
         return X
+
+    def _grow_trees(
+        self, dataset: Dataset, X: sparse.csr_matrix, config: TreeConfig, count: int = 1
+    ) -> list[LabelTree]:
+        """Label trees of the training set, the first from the method's own seed."""
+        assert dataset.Y is not None
+        texts = None
+        if dataset.label_texts is not None and self.tfidf is not None and config.vectors not in FROM_EXAMPLES:
+            texts = self.tfidf.transform(dataset.label_texts, threads=self.threads)
+        seeds = member_seeds(self.config.seed, count)
+        return trees_of(X, dataset.Y, config, seeds=seeds, text_vectors=texts, threads=self.threads)
 
     def _feature_state(self) -> dict[str, npt.NDArray]:
         arrays: dict[str, npt.NDArray] = {"n_features": np.array([self.n_features])}

@@ -1,0 +1,82 @@
+"""`Forest`: several tree models whose scores are averaged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy.typing as npt
+from scipy import sparse
+
+from .. import _native, store
+from ..progress import step
+from ..tree import LabelTree
+from .config import LinearConfig
+from .tree_model import Ranked, TreeModel
+
+
+def member_seeds(seed: int, count: int) -> list[int]:
+    """A seed for each tree: the given one for the first, others that a next ``seed`` will not meet."""
+    return [seed + (number << 32) for number in range(count)]
+
+
+class Forest:
+    """The score of a label is the mean over the trees; a tree that does not list the label counts 0.
+
+    A forest of one tree is that tree.
+    """
+
+    def __init__(self, models: Sequence[TreeModel]) -> None:
+        self.models = list(models)
+
+    @classmethod
+    def fit(
+        cls,
+        X: sparse.csr_matrix,
+        Y: sparse.csr_matrix,
+        trees: Sequence[LabelTree],
+        config: LinearConfig,
+        *,
+        negatives: sparse.csr_matrix | None = None,
+        seed: int = 0,
+        threads: int = 1,
+    ) -> Forest:
+        """One `TreeModel` for each tree."""
+        seeds = member_seeds(seed, len(trees))
+
+        def models() -> Iterator[TreeModel]:
+            for tree, own in zip(trees, seeds, strict=True):
+                yield TreeModel.fit(X, Y, tree, config, negatives=negatives, seed=own, threads=threads)
+
+        if len(trees) == 1:
+            return cls(list(models()))
+        fitted = []
+        with step(f"Training {len(trees)} trees") as progress:
+            for model in models():
+                fitted.append(model)
+                progress(len(fitted), len(trees))
+        return cls(fitted)
+
+    def rank(
+        self, X: sparse.csr_matrix, k: int, *, beam: tuple[int, ...] | None = None, threads: int = 1
+    ) -> Ranked:
+        """``indptr, label ids, scores``: the ``k`` best labels of every row, best first."""
+        if len(self.models) == 1:
+            return self.models[0].rank(X, k, beam=beam, threads=threads)
+        # Longer lists than asked for, so that the sums at the top miss nothing that matters.
+        length = max(100, 10 * k)
+        lists = [model.rank(X, length, beam=beam, threads=threads) for model in self.models]
+        return _native.combine(lists, [1 / len(lists)] * len(lists), k, threads)
+
+    def state(self) -> dict[str, npt.NDArray]:
+        """Plain arrays for the store."""
+        arrays: dict[str, npt.NDArray] = {}
+        for number, model in enumerate(self.models):
+            arrays |= store.with_prefix(f"member{number}", model.state())
+        return arrays
+
+    @classmethod
+    def from_state(cls, arrays: Mapping[str, npt.NDArray], config: LinearConfig, n_features: int) -> Forest:
+        models = [TreeModel.from_state(store.under_prefix("member0", arrays), config, n_features)]
+        while members := store.under_prefix(f"member{len(models)}", arrays):
+            models.append(TreeModel.from_state(members, config, n_features))
+        return cls(models)

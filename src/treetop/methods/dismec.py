@@ -1,0 +1,60 @@
+"""DiSMEC: one squared-hinge classifier per label against all texts, small weights dropped at once.
+
+Babbar, Schölkopf: "DiSMEC: Distributed Sparse Machines for Extreme Multi-label Classification", WSDM 2017.
+With ``regulariser="l1"`` it is ProXML (Babbar, Schölkopf: "Data scarcity, robustness and extreme multi-label
+classification", Machine Learning 2019), and with ``refit`` besides it resembles PPD-Sparse (Yen, Huang, Dai,
+Ravikumar, Dhillon, Xing: "PPDsparse: A Parallel Primal-Dual Sparse Method for Extreme Classification", KDD
+2017).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..config import part
+from ..data import Dataset
+from ..linear import LinearConfig, TreeModel
+from ..tree import LabelTree
+from .base import Ranked
+from .features import FeatureConfig, FeatureMethod
+
+
+@dataclass(frozen=True)
+class DiSMECConfig(FeatureConfig):
+    """Settings of DiSMEC. Beams and negatives have no say: all labels are scored, all texts are negatives."""
+
+    linear: LinearConfig = part(LinearConfig(threshold=0.01, transform="raw"), "classifiers")
+
+
+class DiSMEC(FeatureMethod):
+    """Training costs texts × labels: for some tens of thousands of labels at most. Scores are raw margins."""
+
+    name = "dismec"
+    config_class = DiSMECConfig
+    config: DiSMECConfig
+    model: TreeModel | None = None
+
+    def _fit(self, dataset: Dataset) -> None:  # type: ignore[override]  # a method names the options it knows
+        X = self._fit_features(dataset)
+        labels = LabelTree.flat(np.flatnonzero(dataset.label_counts).astype(np.int32))
+        config = self.config
+        self.model = TreeModel.fit(
+            X, dataset.Y, labels, config.linear, seed=config.seed, threads=self.threads
+        )
+
+    def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
+        assert self.model is not None
+        return self.model.rank(self._features(dataset), k, threads=self.threads)
+
+    def _state(self) -> dict[str, npt.NDArray]:
+        assert self.model is not None
+        return self.model.state() | self._feature_state()
+
+    def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None:
+        self._restore_features(arrays)
+        self.model = TreeModel.from_state(arrays, self.config.linear, self.n_features)
+        self.model.tree.check_ids(len(self._fitted()))

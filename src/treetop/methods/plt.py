@@ -1,0 +1,35 @@
+"""PLT: a probabilistic label tree. Logistic classifiers give P(node | parent, text); a label's probability is
+the product along its path.
+
+Jasinska, Dembczyński, Busa-Fekete, Pfannschmidt, Klerx, Hüllermeier: "Extreme F-Measure Maximization using
+Sparse Probability Estimates", ICML 2016; Wydmuch, Jasinska, Kuznetsov, Busa-Fekete, Dembczyński: "A no-regret
+generalization of hierarchical softmax to extreme multi-label classification", NeurIPS 2018 (extremeText).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..config import part
+from ..linear import LinearConfig
+from ..tree import TreeConfig
+from .tree_linear import TreeLinear, TreeLinearConfig
+
+
+@dataclass(frozen=True)
+class PLTConfig(TreeLinearConfig):
+    """Settings of probabilistic label trees."""
+
+    tree: TreeConfig = part(TreeConfig(branching=2, leaf_size=100, share_rows=False), "the label tree")
+    linear: LinearConfig = part(
+        LinearConfig(loss="logistic", cost_positive=10, cost_negative=10, transform="sigmoid"),
+        "classifiers and search",
+    )
+
+
+class PLT(TreeLinear):
+    """Scores are estimates of P(label | text): a threshold of 0.5 means what it says."""
+
+    name = "plt"
+    config_class = PLTConfig
+    config: PLTConfig

@@ -1,0 +1,86 @@
+"""`TreeLinear`: linear classifiers on one or several label trees; the methods on trees are its presets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+from scipy import sparse
+
+from ..config import part, setting
+from ..data import Dataset
+from ..errors import ConfigError
+from ..linear import Forest, LinearConfig
+from ..tree import LabelTree, TreeConfig
+from .base import Ranked
+from .features import FeatureConfig, FeatureMethod
+
+
+def number_of_trees(count: int) -> Any:
+    """The setting ``trees`` with this default."""
+    return setting(
+        count, "label trees from different seeds, whose scores are averaged", at_least=1, at_most=100
+    )
+
+
+@dataclass(frozen=True)
+class TreeLinearConfig(FeatureConfig):
+    """Settings of every linear method on label trees; each method has its own defaults."""
+
+    tree: TreeConfig = part(TreeConfig(), "the label tree")
+    linear: LinearConfig = part(LinearConfig(), "classifiers and search")
+    trees: int = number_of_trees(1)
+
+    def check(self) -> None:
+        scale = self.linear.last_transform or self.linear.transform
+        if self.trees > 1 and (scale == "raw" or scale.startswith("log-")):
+            raise ConfigError(
+                f"several trees average scores from 0 to 1, which transform={scale} does not give"
+            )
+
+
+class TreeLinear(FeatureMethod):
+    """TF-IDF, label trees, a classifier per node, beam search."""
+
+    config: TreeLinearConfig
+    forest: Forest | None = None
+
+    @property
+    def tree(self) -> LabelTree:
+        """The label tree of the fitted model; the first, where there are several."""
+        self._fitted()
+        assert self.forest is not None
+        return self.forest.models[0].tree
+
+    def _fit(  # type: ignore[override]  # a method names the options it knows
+        self,
+        dataset: Dataset,
+        *,
+        tree: LabelTree | None = None,
+        negatives: sparse.csr_matrix | None = None,
+    ) -> None:
+        """``tree``: your own (see `LabelTree.from_parents`); ``negatives``: like Y, for negatives=given."""
+        config = self.config
+        X = self._fit_features(dataset)
+        trees = [tree] if tree is not None else self._grow_trees(dataset, X, config.tree, config.trees)
+        self.forest = Forest.fit(
+            X, dataset.Y, trees, config.linear, negatives=negatives, seed=config.seed, threads=self.threads
+        )
+
+    def _rank(  # type: ignore[override]
+        self, dataset: Dataset, k: int, *, beam: tuple[int, ...] | None = None
+    ) -> Ranked:
+        assert self.forest is not None
+        return self.forest.rank(self._features(dataset), k, beam=beam, threads=self.threads)
+
+    def _state(self) -> dict[str, npt.NDArray]:
+        assert self.forest is not None
+        return self.forest.state() | self._feature_state()
+
+    def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None:
+        self._restore_features(arrays)
+        self.forest = Forest.from_state(arrays, self.config.linear, self.n_features)
+        for model in self.forest.models:
+            model.tree.check_ids(len(self._fitted()))
