@@ -10,12 +10,12 @@
 namespace treetop {
 namespace {
 
-// Slope and curvature of the loss at a margin m, and the remainder  loss(m + d) - loss(m) - d slope(m): near the optimum a
+// Slope of the loss at a margin m, curvature where it has that slope, and the remainder  loss(m + d) - loss(m) - d slope(m): near the optimum a
 // difference of losses would drown in rounding.
 struct SquaredHinge {
     static constexpr double most_curved = 2.0;
     static double slope(double m) { return m < 1.0 ? -2.0 * (1.0 - m) : 0.0; }
-    static double curvature(double m, double) { return m < 1.0 ? 2.0 : 0.0; }
+    static double curvature(double slope) { return slope < 0.0 ? 2.0 : 0.0; }
     static double remainder(double m, double d) {
         const double gap = 1.0 - m;
         if (gap > 0.0) return gap > d ? d * d : gap * (2.0 * d - gap);
@@ -33,10 +33,10 @@ struct Logistic {
         const double e = std::exp(-m);
         return -e / (1.0 + e);
     }
-    static double curvature(double, double slope) { return -slope * (1.0 + slope); }
+    static double curvature(double slope) { return -slope * (1.0 + slope); }
     static double remainder(double m, double d) {
         const double here = slope(m);
-        if (std::abs(d) < 1e-4) return 0.5 * curvature(m, here) * d * d;
+        if (std::abs(d) < 1e-4) return 0.5 * curvature(here) * d * d;
         return value(m + d) - value(m) - d * here;
     }
 };
@@ -89,12 +89,10 @@ void L1Solver::solve(const Examples& examples, const Columns& columns, std::span
                      std::uint64_t seed) {
     const auto rows = static_cast<std::size_t>(examples.count());
     weights_.assign(static_cast<std::size_t>(examples.features) + 1, 0.0);  // the bias weight beta comes last
-    cost_.assign(rows, 0.0);
-    sign_.assign(rows, 1.0);
-    margin_.assign(rows, 0.0);
+    rows_.assign(rows, Row{});
     for (std::size_t k = 0; k < active.size(); ++k) {
-        cost_[static_cast<std::size_t>(active[k])] = cost[k];
-        sign_[static_cast<std::size_t>(active[k])] = sign[k];
+        rows_[static_cast<std::size_t>(active[k])].cost = cost[k];
+        rows_[static_cast<std::size_t>(active[k])].sign = sign[k];
     }
     if (options.loss == Loss::logistic) {
         descend<Logistic>(columns, active, options, seed);
@@ -115,15 +113,16 @@ void L1Solver::descend(const Columns& columns, std::span<const std::int32_t> act
     const double constant = std::max(options.bias, 0.0);
     const std::size_t features = weights_.size() - 1;
 
+    for (auto& row : rows_) row.slope = LossOf::slope(0.0);
     // Calls visit(row, x) for the entries of a feature; the constant feature stands in every active row.
     const auto each = [&](std::size_t feature, auto&& visit) {
         if (feature == features) {
-            for (const auto row : active) visit(static_cast<std::size_t>(row), constant);
+            for (const auto row : active) visit(rows_[static_cast<std::size_t>(row)], constant);
             return;
         }
         const auto end = static_cast<std::size_t>(columns.indptr[feature + 1]);
         for (auto j = static_cast<std::size_t>(columns.indptr[feature]); j < end; ++j) {
-            visit(static_cast<std::size_t>(columns.rows[j]), double{columns.values[j]});
+            visit(rows_[static_cast<std::size_t>(columns.rows[j])], double{columns.values[j]});
         }
     };
 
@@ -140,11 +139,11 @@ void L1Solver::descend(const Columns& columns, std::span<const std::int32_t> act
             const auto feature = static_cast<std::size_t>(order_[position]);
             double& weight = weights_[feature];
             double gradient = 0.0, curvature = 0.0, square = 0.0;  // of the loss; square = sum_i C_i x_i^2
-            each(feature, [&](std::size_t row, double x) {
-                const double slope = LossOf::slope(margin_[row]);
-                gradient += cost_[row] * sign_[row] * x * slope;
-                curvature += cost_[row] * x * x * LossOf::curvature(margin_[row], slope);
-                square += cost_[row] * x * x;
+            each(feature, [&](const Row& row, double x) {
+                const double weighted = row.cost * x * x;
+                gradient += row.cost * row.sign * x * row.slope;
+                curvature += weighted * LossOf::curvature(row.slope);
+                square += weighted;
             });
             if (weight == 0.0 && std::abs(gradient) < l1 - slack) {
                 std::swap(order_[position--], order_[--live]);
@@ -160,8 +159,8 @@ void L1Solver::descend(const Columns& columns, std::span<const std::int32_t> act
                 const double linear = linear_change(gradient, weight, by, l1);
                 if (linear + 0.5 * LossOf::most_curved * square * by * by <= -least) return true;
                 double change = linear;
-                each(feature, [&](std::size_t row, double x) {
-                    change += cost_[row] * LossOf::remainder(margin_[row], sign_[row] * x * by);
+                each(feature, [&](const Row& row, double x) {
+                    change += row.cost * LossOf::remainder(row.margin, row.sign * x * by);
                 });
                 return change <= -least;
             };
@@ -173,7 +172,10 @@ void L1Solver::descend(const Columns& columns, std::span<const std::int32_t> act
             }
             if (trial == kTrials) continue;
             weight += step;
-            each(feature, [&](std::size_t row, double x) { margin_[row] += sign_[row] * x * step; });
+            each(feature, [&](Row& row, double x) {
+                row.margin += row.sign * x * step;
+                row.slope = LossOf::slope(row.margin);
+            });
         }
 
         if (worst <= options.tolerance * l1) {

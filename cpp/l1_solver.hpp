@@ -34,16 +34,20 @@ public:
     double bias() const { return bias_; }
 
 private:
+    struct Row {  // of the examples; one that takes no part has cost 0
+        double cost = 0.0;
+        double sign = 1.0;
+        double margin = 0.0;
+        double slope = 0.0;  // of the loss at the margin
+    };
+
     template <typename LossOf>
     void descend(const Columns& columns, std::span<const std::int32_t> active, const SolverOptions& options,
                  std::uint64_t seed);
 
     std::vector<double> weights_;
     double bias_ = 0.0;
-    // By row of the examples; rows that take no part have cost 0.
-    std::vector<double> cost_;
-    std::vector<double> sign_;
-    std::vector<double> margin_;
+    std::vector<Row> rows_;
     std::vector<std::int32_t> order_;
 };
 

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from .data import write as write
     from .methods import load as load
     from .methods import make as make
+    from .methods.bonsai import Bonsai as Bonsai
+    from .methods.dismec import DiSMEC as DiSMEC
     from .methods.ensemble import Ensemble as Ensemble
+    from .methods.parabel import Parabel as Parabel
+    from .methods.plt import PLT as PLT
     from .methods.xr_linear import XRLinear as XRLinear
     from .metrics import evaluate as evaluate
     from .predictions import Predictions as Predictions
@@ -24,9 +28,13 @@ if TYPE_CHECKING:
     from .tree import LabelTree as LabelTree
 
 _HOMES = {
+    "Bonsai": ".methods.bonsai",
     "Dataset": ".data",
+    "DiSMEC": ".methods.dismec",
     "Ensemble": ".methods.ensemble",
     "LabelTree": ".tree",
+    "PLT": ".methods.plt",
+    "Parabel": ".methods.parabel",
     "Predictions": ".predictions",
     "Strings": ".strings",
     "XRLinear": ".methods.xr_linear",
@@ -38,9 +46,13 @@ _HOMES = {
 }
 
 __all__ = [
+    "PLT",
+    "Bonsai",
     "Dataset",
+    "DiSMEC",
     "Ensemble",
     "LabelTree",
+    "Parabel",
     "Predictions",
     "Strings",
     "XRLinear",
