@@ -1,7 +1,10 @@
 // One level of a tree model: the classifiers of all nodes of a level, chunked by parent.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "csr.hpp"
@@ -51,7 +54,12 @@ struct LevelProblem {
     SolverOptions solver;
 };
 
-// Positives outside the shortlist take part for their own label.
+// Told, on the calling thread, when a level is complete; levels overlap, but come in about their order.
+using OnLevel = std::function<void(std::size_t level, TrainedLevel&& trained)>;
+
+// Positives outside the shortlist take part for their own label. All problems are on the same rows.
+void train_levels(std::span<const LevelProblem> problems, int threads, const OnLevel& on_level,
+                  Monitor* monitor = nullptr);
 TrainedLevel train_level(const LevelProblem& problem, int threads, Monitor* monitor = nullptr);
 
 }  // namespace treetop

@@ -99,6 +99,39 @@ private:
     SharedRows rows_;
 };
 
+// Keeps the arrays of a level's training problem alive, and checks that they fit together.
+class BoundProblem {
+public:
+    BoundProblem(const BoundRows& rows, In<std::int64_t> positive_indptr, In<std::int32_t> positives,
+                 In<float> positive_costs, In<std::int64_t> shortlist_indptr, In<std::int32_t> shortlist,
+                 In<std::int64_t> offsets, bool last, double threshold, std::uint64_t seed, const SolverOptions& solver)
+        : positive_indptr_(positive_indptr), positives_(positives), positive_costs_(positive_costs),
+          shortlist_indptr_(shortlist_indptr), shortlist_(shortlist) {
+        problem_.rows = &rows.rows();
+        problem_.positives = csr(positive_indptr, positives, positive_costs, problem_.rows->rows());
+        problem_.shortlist = pattern(shortlist_indptr, shortlist, problem_.rows->rows());
+        require(ascending(offsets), "offsets must ascend from 0");
+        problem_.offsets.assign(offsets.data(), offsets.data() + offsets.size());
+        require(problem_.shortlist.rows == static_cast<std::int64_t>(offsets.size()) - 1,
+                "one shortlist per parent is needed");
+        require(problem_.positives.rows == last_of(offsets), "one row of positives per child is needed");
+        problem_.last = last;
+        problem_.threshold = threshold;
+        problem_.seed = seed;
+        problem_.solver = solver;
+    }
+
+    const LevelProblem& problem() const { return problem_; }
+
+private:
+    In<std::int64_t> positive_indptr_;
+    In<std::int32_t> positives_;
+    In<float> positive_costs_;
+    In<std::int64_t> shortlist_indptr_;
+    In<std::int32_t> shortlist_;
+    LevelProblem problem_;
+};
+
 Transform transform_named(const std::string& name) {
     Transform transform;
     std::string rest = name;
@@ -214,40 +247,45 @@ void bind_linear(nb::module_& module) {
         [](const std::string& name) { require(use_kernels(name), "this machine does not run that instruction set"); },
         nb::arg("name"));
 
+    nb::class_<SolverOptions>(module, "SolverOptions")
+        .def(
+            "__init__",
+            [](SolverOptions* self, double cost_positive, double cost_negative, double bias, double tolerance,
+               int max_passes, const std::string& loss, double l1, bool refit) {
+                new (self) SolverOptions{cost_positive, cost_negative,    bias, tolerance,
+                                         max_passes,    loss_named(loss), l1,   refit};
+            },
+            nb::kw_only(), nb::arg("cost_positive"), nb::arg("cost_negative"), nb::arg("bias"), nb::arg("tolerance"),
+            nb::arg("max_passes"), nb::arg("loss"), nb::arg("l1"), nb::arg("refit"));
+
+    nb::class_<BoundProblem>(module, "LevelProblem")
+        .def(nb::init<const BoundRows&, In<std::int64_t>, In<std::int32_t>, In<float>, In<std::int64_t>,
+                      In<std::int32_t>, In<std::int64_t>, bool, double, std::uint64_t, const SolverOptions&>(),
+             nb::keep_alive<1, 2>(), nb::arg("rows"), nb::arg("positive_indptr"), nb::arg("positives"),
+             nb::arg("positive_costs"), nb::arg("shortlist_indptr"), nb::arg("shortlist"), nb::arg("offsets"),
+             nb::arg("last"), nb::arg("threshold"), nb::arg("seed"), nb::arg("solver"));
+
     module.def(
-        "train_level",
-        [](const BoundRows& rows, In<std::int64_t> positive_indptr, In<std::int32_t> positives, In<float> positive_costs,
-           In<std::int64_t> shortlist_indptr, In<std::int32_t> shortlist, In<std::int64_t> offsets, bool last,
-           double threshold, double cost_positive, double cost_negative, double bias, double tolerance,
-           int max_passes, const std::string& loss, double l1, bool refit, std::uint64_t seed, int threads,
-           nb::object progress) {
-            LevelProblem problem;
-            problem.rows = &rows.rows();
-            problem.positives = csr(positive_indptr, positives, positive_costs, problem.rows->rows());
-            problem.shortlist = pattern(shortlist_indptr, shortlist, problem.rows->rows());
-            problem.offsets.assign(offsets.data(), offsets.data() + offsets.size());
-            require(ascending(offsets), "offsets must ascend from 0");
-            require(problem.shortlist.rows == static_cast<std::int64_t>(offsets.size()) - 1,
-                    "one shortlist per parent is needed");
-            require(problem.positives.rows == last_of(offsets), "one row of positives per child is needed");
-            problem.last = last;
-            problem.threshold = threshold;
-            problem.seed = seed;
-            problem.solver = {cost_positive, cost_negative, bias, tolerance, max_passes, loss_named(loss), l1, refit};
-            PythonMonitor monitor(progress);
-            TrainedLevel level;
-            {
-                nb::gil_scoped_release free;
-                level = train_level(problem, threads, &monitor);
+        "train_levels",
+        [](std::vector<const BoundProblem*> problems, int threads, nb::object on_level, nb::object progress) {
+            std::vector<LevelProblem> tasks;
+            for (const auto* problem : problems) {
+                tasks.push_back(problem->problem());
+                require(tasks.back().rows == tasks.front().rows, "all levels must be on the same rows");
             }
-            return std::make_tuple(give(std::move(level.chunks)), give(std::move(level.features)),
-                                   give(std::move(level.rows)), give(std::move(level.children)),
-                                   give(std::move(level.weights)), give(std::move(level.biases)));
+            PythonMonitor monitor(progress);
+            nb::gil_scoped_release free;
+            train_levels(
+                tasks, threads,
+                [&](std::size_t number, TrainedLevel&& level) {
+                    nb::gil_scoped_acquire hold;
+                    on_level(number, std::make_tuple(give(std::move(level.chunks)), give(std::move(level.features)),
+                                                     give(std::move(level.rows)), give(std::move(level.children)),
+                                                     give(std::move(level.weights)), give(std::move(level.biases))));
+                },
+                &monitor);
         },
-        nb::arg("rows"), nb::arg("positive_indptr"), nb::arg("positives"), nb::arg("positive_costs"), nb::arg("shortlist_indptr"), nb::arg("shortlist"),
-        nb::arg("offsets"), nb::arg("last"), nb::arg("threshold"), nb::arg("cost_positive"),
-        nb::arg("cost_negative"), nb::arg("bias"), nb::arg("tolerance"), nb::arg("max_passes"), nb::arg("loss"),
-        nb::arg("l1"), nb::arg("refit"), nb::arg("seed"), nb::arg("threads"), nb::arg("progress").none() = nb::none());
+        nb::arg("problems"), nb::arg("threads"), nb::arg("on_level"), nb::arg("progress").none() = nb::none());
 
     nb::class_<BoundLevel>(module, "Level")
         .def(nb::init<In<std::int64_t>, In<std::int64_t>, In<std::int32_t>, In<std::int64_t>, In<std::int32_t>,

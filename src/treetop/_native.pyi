@@ -70,28 +70,45 @@ class SharedRows:
 
     def __init__(self, indptr: _I64, indices: _I32, data: _F32, features: int, threads: int) -> None: ...
 
-def train_level(
-    rows: SharedRows,
-    positive_indptr: _I64,
-    positives: _I32,
-    positive_costs: _F32,
-    shortlist_indptr: _I64,
-    shortlist: _I32,
-    offsets: _I64,
-    last: bool,
-    threshold: float,
-    cost_positive: float,
-    cost_negative: float,
-    bias: float,
-    tolerance: float,
-    max_passes: int,
-    loss: str,
-    l1: float,
-    refit: bool,
-    seed: int,
+class SolverOptions:
+    def __init__(
+        self,
+        *,
+        cost_positive: float,
+        cost_negative: float,
+        bias: float,
+        tolerance: float,
+        max_passes: int,
+        loss: str,
+        l1: float,
+        refit: bool,
+    ) -> None: ...
+
+class LevelProblem:
+    """What it takes to train a level: nodes × examples positives with costs, parents × examples shortlist."""
+
+    def __init__(
+        self,
+        rows: SharedRows,
+        positive_indptr: _I64,
+        positives: _I32,
+        positive_costs: _F32,
+        shortlist_indptr: _I64,
+        shortlist: _I32,
+        offsets: _I64,
+        last: bool,
+        threshold: float,
+        seed: int,
+        solver: SolverOptions,
+    ) -> None: ...
+
+def train_levels(
+    problems: Sequence[LevelProblem],
     threads: int,
+    on_level: Callable[[int, tuple[_I64, _I32, _I64, _I32, _F32, _F32]], object],
     progress: Progress = None,
-) -> tuple[_I64, _I32, _I64, _I32, _F32, _F32]: ...
+) -> None:
+    """``on_level(number, (chunks, features, rows, children, weights, biases))`` as each level is complete."""
 
 class Level:
     def __init__(

@@ -88,39 +88,50 @@ class TreeModel:
     ) -> TreeModel:
         """``Y`` holds relevance weights (1 in the plain case); ``negatives`` (for "given") is like ``Y``."""
         tree.check_ids(Y.shape[1])
-        model = cls(tree, [], config, X.shape[1])
         relevance = _relevance_chain(Y, tree)
         given = None if negatives is None else _relevance_chain(_like(Y, negatives, tree), tree)
         rows = _native.SharedRows(*csr_arrays(X), X.shape[1], threads)
-        schemes = config.schemes(tree.depth)
-        for level in range(tree.depth):
+        model = cls(tree, [], config, X.shape[1])
+        waiting: list[_native.LevelProblem] = []
+        for level, scheme in enumerate(config.schemes(tree.depth)):
+            if "man" in scheme:  # its negatives come from the levels above
+                model._train(waiting, threads)
+                waiting = []
             last = level + 1 == tree.depth
             positives = binarize(relevance[level])
             if config.costs == "all" or (config.costs == "last" and last):
                 positives = normalize_rows(relevance[level], "l1")
-            shortlist = model._shortlist(level, schemes[level], X, relevance, given, threads)
-            with step(f"Training level {level + 1} of {tree.depth}") as progress:
-                arrays = _native.train_level(
+            shortlist = model._shortlist(level, scheme, X, relevance, given, threads)
+            waiting.append(
+                _native.LevelProblem(
                     rows,
                     *csr_arrays(transpose(positives)),
                     *csr_arrays(transpose(shortlist))[:2],
                     tree.offsets[level],
                     last,
                     config.threshold,
-                    config.cost_positive,
-                    config.cost_negative,
-                    config.bias,
-                    config.tolerance,
-                    config.max_passes,
-                    config.loss,
-                    config.l1,
-                    config.refit,
                     seed + level,
-                    threads,
-                    progress,
+                    config.solver(),
                 )
-            model.levels.append(LevelWeights(tree.offsets[level], *arrays, last))
+            )
+        model._train(waiting, threads)
         return model
+
+    def _train(self, problems: list[_native.LevelProblem], threads: int) -> None:
+        """Trains the next levels, which do not wait for each other."""
+        if not problems:
+            return
+        depth, first = self.tree.depth, len(self.levels)
+        trained: dict[int, LevelWeights] = {}
+
+        def keep(number: int, arrays: Any) -> None:
+            level = first + number
+            trained[level] = LevelWeights(self.tree.offsets[level], *arrays, last=level + 1 == depth)
+
+        numbers = f"{first + 1}" if len(problems) == 1 else f"{first + 1} to {first + len(problems)}"
+        with step(f"Training level{'s' * (len(problems) > 1)} {numbers} of {depth}") as progress:
+            _native.train_levels(problems, threads, keep, progress)
+        self.levels += [trained[level] for level in sorted(trained)]
 
     def _shortlist(
         self,
