@@ -126,7 +126,8 @@ class TreeModel:
 
         def keep(number: int, arrays: Any) -> None:
             level = first + number
-            trained[level] = LevelWeights(self.tree.offsets[level], *arrays, last=level + 1 == depth)
+            named = dict(zip(LevelWeights.TYPES, arrays, strict=True))
+            trained[level] = LevelWeights(self.tree.offsets[level], last=level + 1 == depth, **named)
 
         numbers = f"{first + 1}" if len(problems) == 1 else f"{first + 1} to {first + len(problems)}"
         with step(f"Training level{'s' * (len(problems) > 1)} {numbers} of {depth}") as progress:
