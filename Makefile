@@ -1,6 +1,7 @@
 # make demo    install into .venv, train on embedded data, answer a few queries
 # make test    install what the tests need, check format, lint and types, run all tests
-# make bench   side-by-side timings (see bench/)
+# make bench   side by side with PECOS, Omikuji and napkinXC, into docs/benchmarks.md (under an hour; see bench/)
+# make bench-scale  growth with the number of labels, into the same page
 # make format  rewrite the code in the project's format
 
 PYTHON ?= python3
@@ -9,7 +10,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 NATIVE := CMakeLists.txt pyproject.toml $(wildcard cpp/*.?pp cpp/*.py cpp/bindings/*.?pp cpp/kernels/*.?pp)
 
-.PHONY: demo test bench format lint types cpp-test clean
+.PHONY: demo test bench bench-scale format lint types cpp-test clean
 
 demo: $(VENV)/.installed
 	$(BIN)/treetop demo
@@ -33,13 +34,19 @@ cpp-test: $(VENV)/.installed-test
 # Reference data: folders with train.jsonl.xz and test.jsonl.xz, by default those beside the checkout.
 DATA ?= ../shared/data/deb-tags ../shared/data/deb-deps ../shared/data/tib-core
 
-bench: $(VENV)/.installed-test $(VENV)-pecos/.installed
-	$(BIN)/python bench/report.py $(DATA) --pecos $(VENV)-pecos/bin/python --output docs/benchmarks.md
+bench: $(VENV)/.installed-bench $(VENV)-peers/.installed
+	$(BIN)/python bench/run.py $(DATA) --peers $(VENV)-peers/bin/python --output bench/results/results.json
+	$(BIN)/python bench/report.py bench/results/results.json --output docs/benchmarks.md
 
-$(VENV)-pecos/.installed: constraints.txt
-	$(PYTHON) -m venv $(VENV)-pecos
-	$(VENV)-pecos/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
-	    'libpecos==1.2.8' 'numpy<2' 'scipy<1.14'
+# Growth with the number of labels; takes its time and up to 20 GB of memory.
+bench-scale: $(VENV)/.installed-bench
+	$(BIN)/python bench/scale.py --output docs/benchmarks.md
+
+# One environment serves all peers: PECOS wants the older numpy and scipy, the others take any.
+$(VENV)-peers/.installed: constraints.txt
+	$(PYTHON) -m venv $(VENV)-peers
+	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+	    'libpecos==1.2.8' 'omikuji==0.5.2' 'napkinxc==0.7.2' 'numpy<2' 'scipy<1.14'
 	touch $@
 
 format: $(VENV)/.installed-test
@@ -57,5 +64,9 @@ $(VENV)/.installed-test: $(VENV)/.installed
 	$(PIP) --editable '.[test]'
 	touch $@
 
+$(VENV)/.installed-bench: $(VENV)/.installed
+	$(PIP) --editable '.[bench]'
+	touch $@
+
 clean:
-	rm -rf build $(VENV) $(VENV)-pecos .mypy_cache .ruff_cache .pytest_cache
+	rm -rf build $(VENV) $(VENV)-peers .mypy_cache .ruff_cache .pytest_cache

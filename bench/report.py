@@ -1,70 +1,111 @@
-"""Runs the side-by-side benches and writes docs/benchmarks.md; `make bench` calls it.
+"""Writes docs/benchmarks.md and its picture from the JSON of bench/run.py; `make bench` calls it.
 
-python bench/report.py FOLDER… --pecos PYTHON --output docs/benchmarks.md
+python bench/report.py RESULTS.json --output docs/benchmarks.md
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
-import platform
-import subprocess
+import json
 from pathlib import Path
+from typing import Any
 
+import goals
+import page
+import picture
 import tfidf
-import xr_linear
-from treetop.threads import count as thread_count
+from table import table
 
-PAGE = """# Benchmarks
+PICTURE = "benchmarks.svg"
 
-Made by `make bench`. Times are seconds on one machine in one run: compare them with each other, not with
-other machines. {versions}
+INTRODUCTION = """
+Made by `make bench` (the last section by `bench/scale.py`). Times were taken on one machine in one run:
+compare them with each other, not with other machines. {machine}. {versions}.
+"""
 
-## XR-Linear
+SIDE_BY_SIDE = """
+![Training time against P@1]({picture})
 
-{linear}
+{table}
 
-PECOS runs with its defaults (teacher-forcing negatives, beam 10) on word uni- and bigram TF-IDF, and treetop
-once on the very same matrices with clusters of at most 100 labels, as PECOS has them. Training from texts
-includes TF-IDF; on given matrices it does not. Prediction is of the whole test set. Labels of the test set
-that never occur in training count as missed.
+Everybody gets the same matrices: TF-IDF of words and word pairs by treetop, rows of unit length. On each
+data set the contestants take turns in an order that rotates; every training and every prediction is a
+process of its own. Predictions were timed in two rounds, training too where it took less than 10 s; the
+better time counts. Omikuji cannot be given a seed, so its figures differ a little from run to run.
 
-The defaults of treetop (terms in at least two texts, saturating counts, clusters of at most 1000 labels) were
-chosen on validation splits of the training data of these sets; `bench/settings.py` compares settings that
-way.
+- **train s**: from matrices in memory to a trained model, clustering included, reading and saving not
+  (napkinXC writes its model while it trains, so that is in it). "From texts" includes TF-IDF.
+- **peak MB**: the most physical memory of the training process (VmHWM), interpreter, imports and data
+  included.
+- **model MB**: all files of the saved model. **load ms**: opening it again, files in the page cache, the
+  best of three.
+- **batch ms/text**: the whole test set in one call on {threads}, the best of three, divided by its texts.
+  PECOS is loaded for prediction only, and the faster of its two chunked layouts counts. Omikuji's Python
+  interface takes one text at a time (the faster of plain and densified weights counts).
+- **one row**: a row of the matrix in, the best five labels out, through the Python interface, 1,000 rows
+  one after the other. **one text**: the same from the text, TF-IDF included, for those who have it.
+- **P@k, PSP@5**: by treetop's metrics, for everybody; labels of the test set that never occur in training
+  count as missed.
 
-## TF-IDF
+Settings other than the defaults:
 
+{settings}
+
+The second setting of each peer was chosen with `bench/peer_settings.py` on a fifth of the training texts,
+held out; treetop's defaults with `bench/settings.py` in the same way.
+"""
+
+GOALS = """
+Ratios are of this run. A goal counts as reached only where P@1, P@3 and P@5 are no lower than the peer's,
+with a tolerance of 0.1 (model size: P@5).
+
+{goals}
+"""
+
+TFIDF = """
 Word uni- and bigrams, the same options as scikit-learn's `TfidfVectorizer`, interleaved, best of two.
 
-{features}
+{tables}
 """
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("folders", type=Path, nargs="+")
-    parser.add_argument("--pecos", type=Path, required=True, help="a Python interpreter that has libpecos")
+    parser.add_argument("results", type=Path)
     parser.add_argument("--output", type=Path, required=True)
     options = parser.parse_args()
+    results = json.loads(options.results.read_text())
+    print(table(results["runs"]))
+    print(goals.table(results))
+    picture.draw(results, options.output.parent / PICTURE)
+    page.put(options.output, sections(results), introduction(results))
 
-    code = "import importlib.metadata as m; print(m.version('libpecos'))"
-    pecos = subprocess.run([str(options.pecos), "-c", code], check=True, capture_output=True, text=True)
-    threads = thread_count(0)
-    versions = (
-        f"treetop {importlib.metadata.version('treetop')}, libpecos {pecos.stdout.strip()}, "
-        f"scikit-learn {importlib.metadata.version('scikit-learn')}; "
-        f"Python {platform.python_version()}, {platform.system()} {platform.machine()}, {threads} threads."
+
+def introduction(results: dict[str, Any]) -> str:
+    listed = {
+        who: ", ".join(f"{name} {version}" for name, version in found.items())
+        for who, found in results["versions"].items()
+    }
+    versions = f"{listed['treetop']}; peers: {listed['peers']}"
+    return INTRODUCTION.format(machine=results["machine"], versions=versions)
+
+
+def sections(results: dict[str, Any]) -> dict[str, str]:
+    settings = "\n".join(
+        f"- {name}: `{json.dumps(values)}`" for name, values in results["settings"].items() if values
     )
-    runs = []
-    for folder in options.folders:
-        for run in xr_linear.compare(folder, options.pecos, threads):
-            print(run.row(), flush=True)
-            runs.append(run)
-    features = "\n\n".join(tfidf.compare(folder, None, 2, 1) for folder in options.folders)
-    print(features)
-    page = PAGE.format(versions=versions, linear=xr_linear.table(runs), features=features)
-    options.output.write_text(page, "utf-8")
+    side_by_side = SIDE_BY_SIDE.format(
+        picture=PICTURE,
+        table=table(results["runs"]),
+        settings=settings,
+        threads=f"{results['threads']} threads",
+    )
+    tables = "\n\n".join(tfidf.table(timing) for timing in results["tfidf"])
+    return {
+        page.SIDE_BY_SIDE: side_by_side,
+        page.GOALS: GOALS.format(goals=goals.table(results)),
+        page.TFIDF: TFIDF.format(tables=tables),
+    }
 
 
 if __name__ == "__main__":

@@ -1,0 +1,46 @@
+"""Who takes part, with which settings, on which data: one line each.
+
+The tuned settings of the peers come from validation splits of the training data: `bench/peer_settings.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """One row of the table on each data set."""
+
+    name: str
+    runner: str
+    """The script: bench/peers/run_<runner>.py."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    only: tuple[str, ...] = ()
+    """Names of the data sets it runs on; empty: on all."""
+
+    def runs_on(self, data: str) -> bool:
+        return not self.only or data in self.only
+
+
+TFN, MAN = {"leaf_size": 100}, {"leaf_size": 100, "negatives": "tfn+man"}
+"""The tree of PECOS's defaults (clusters of at most 100 labels, 16 joined per level, beam 10)."""
+
+SAME_TREE = "treetop xr-linear, tree as PECOS"
+SAME_TREE_MAN = "treetop xr-linear, tree as PECOS, tfn+man"
+FROM_TEXTS = "treetop xr-linear, from texts"
+PECOS = "PECOS, defaults"
+PECOS_MAN = "PECOS, tfn+man"
+
+CONTESTANTS = (
+    Contestant(SAME_TREE, "treetop", {"method": "xr-linear", **TFN}),
+    Contestant(PECOS, "pecos"),
+    Contestant("treetop xr-linear", "treetop", {"method": "xr-linear"}),
+    Contestant("Omikuji, defaults (Parabel)", "omikuji"),
+    Contestant(SAME_TREE_MAN, "treetop", {"method": "xr-linear", **MAN}),
+    Contestant(PECOS_MAN, "pecos", {"negative_sampling_scheme": "tfn+man"}),
+    Contestant(FROM_TEXTS, "treetop", {"method": "xr-linear", "input": "texts"}),
+    Contestant("Omikuji, Bonsai", "omikuji", {"cluster_balanced": False, "cluster_k": 100, "max_depth": 3}),
+    Contestant("napkinXC, defaults (PLT)", "napkinxc"),
+)

@@ -1,0 +1,39 @@
+"""The machine and the versions a run was made with."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import subprocess
+from pathlib import Path
+
+OURS = ("treetop", "numpy", "scipy", "scikit-learn")
+PEERS = ("libpecos", "omikuji", "napkinxc", "numpy", "scipy")
+
+
+def describe(threads: int) -> str:
+    """One sentence: processor, cores, memory, system, threads."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return (
+        f"{processor()}, {os.cpu_count()} cores, {memory:.0f} GiB of memory; {platform.system()} "
+        f"{platform.machine()}, Python {platform.python_version()}; {threads} threads for everybody"
+    )
+
+
+def processor() -> str:
+    """The model name as lscpu gives it."""
+    try:
+        listing = subprocess.run(["lscpu"], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return platform.processor() or platform.machine()
+    fields = dict(line.split(":", 1) for line in listing.splitlines() if ":" in line)
+    return fields.get("Model name", platform.machine()).strip()
+
+
+def versions(peers: Path) -> dict[str, dict[str, str]]:
+    """Package versions here and in the peers' environment."""
+    ask = f"import importlib.metadata as m; print(*[m.version(n) for n in {PEERS!r}])"
+    told = subprocess.run([str(peers), "-c", ask], capture_output=True, text=True, check=True).stdout.split()
+    ours = {name: importlib.metadata.version(name) for name in OURS}
+    return {"treetop": ours, "peers": dict(zip(PEERS, told, strict=True))}

@@ -1,0 +1,93 @@
+"""Runs every contestant on every data set and writes what was measured as JSON; `make bench` calls it.
+
+    python bench/run.py FOLDER… --peers PYTHON [--output FILE] [--only TEXT]
+
+Each FOLDER holds train.jsonl.xz and test.jsonl.xz. Data set by data set the contestants take turns, each
+training and each prediction in a process of its own. A second round, in another order, repeats the
+predictions, and the training where it was short; the better time of the two counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import machine
+import tfidf
+import treetop
+from contestants import CONTESTANTS, Contestant
+from measuring import GaveUpError, Prepared, better, measure, prepare
+
+SHORT_S = 10.0
+"""Training below this is repeated."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("--peers", type=Path, required=True, help="a Python interpreter that has the peers")
+    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results" / "results.json")
+    parser.add_argument("--only", default="", help="contestants whose name contains this")
+    parser.add_argument("--threads", type=int, default=2)
+    options = parser.parse_args()
+
+    chosen = [contestant for contestant in CONTESTANTS if options.only in contestant.name]
+    results: dict[str, Any] = {
+        "machine": machine.describe(options.threads),
+        "versions": machine.versions(options.peers),
+        "threads": options.threads,
+        "settings": {contestant.name: contestant.settings for contestant in chosen},
+        "tfidf": [],
+        "runs": [],
+    }
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    for turn, folder in enumerate(options.folders):
+        print(f"{folder.name}: TF-IDF", flush=True)
+        results["tfidf"].append(tfidf.measure(folder, None, 2, 1))
+        with tempfile.TemporaryDirectory() as temporary:
+            train, test = (treetop.read(folder / f"{name}.jsonl.xz") for name in ("train", "test"))
+            data = prepare(folder.name, train, test, Path(temporary) / folder.name, options.threads)
+            taking_part = [contestant for contestant in chosen if contestant.runs_on(folder.name)]
+            results["runs"] += compare(taking_part, data, turn, options.peers, options.threads)
+        options.output.write_text(json.dumps(results, indent=1))
+    print(options.output)
+
+
+def compare(
+    contestants: list[Contestant], data: Prepared, turn: int, peers: Path, threads: int
+) -> list[dict[str, Any]]:
+    """Both rounds on one data set; the rows in the order of the contestants."""
+    found: dict[str, dict[str, Any]] = {}
+    for again in (False, True):
+        for contestant in rotated(contestants, 2 * turn + again):
+            first = found.get(contestant.name)
+            if first is not None and "failed" in first:
+                continue
+            start = time.perf_counter()
+            train = first is None or first["train_s"] < SHORT_S
+            try:
+                report = measure(contestant, data, peers, threads, train=train)
+                found[contestant.name] = report if first is None else better(first, report)
+                told = f"trained in {report['train_s']:.1f} s, P@1 {report['metrics']['P@1']:.1f}"
+            except GaveUpError as error:
+                found.setdefault(contestant.name, {"failed": str(error)})
+                told = str(error)
+            print(f"{data.name}, {contestant.name}: {told} ({time.perf_counter() - start:.0f} s)", flush=True)
+    return [
+        {"data": data.name, "contestant": contestant.name} | found[contestant.name]
+        for contestant in contestants
+    ]
+
+
+def rotated(contestants: list[Contestant], turn: int) -> list[Contestant]:
+    """Another one begins each time, so that nobody always runs first, or last, or after the same."""
+    first = 3 * turn % max(len(contestants), 1)
+    return contestants[first:] + contestants[:first]
+
+
+if __name__ == "__main__":
+    main()
