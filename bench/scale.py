@@ -54,8 +54,9 @@ PAPER = """
 On paper, {larger} ({texts:,} texts, {labels:,} labels, {per_text:.1f} labels and {words:.0f} words a text)
 has {pairs:.1f} times the pairs of text and label of the run with {measured:,} labels, and {entries:.1f}
 times the feature entries. If training grows with the pairs times the words of a text, {work:.1f} times as
-much, it would take about {hours:.1f} hours on this machine. Its matrices take {matrices:.1f} GB, and a model
-with as much per label as here {weights:.1f} GB.
+much, it would take about {hours:.1f} hours on this machine. Its matrices take {matrices:.1f} GB, its label
+vectors up to {vectors:.1f} GB (a feature for every word of every text of a label), and a model with as much
+per label as here {weights:.1f} GB.
 """
 
 
@@ -254,6 +255,7 @@ def on_paper(largest: dict[str, Any]) -> str:
         work=work,
         hours=work * largest["phases"]["train"]["seconds"] / 3600,
         matrices=8 * (pairs + entries) / 1e9,  # a column id and a value of four bytes each
+        vectors=8 * pairs * size.features_per_text / 1e9,
         weights=largest["model_bytes"] * size.labels / largest["labels"] / 1e9,
     ).strip()
 

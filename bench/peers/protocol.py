@@ -27,7 +27,7 @@ from scipy import sparse
 K = 5
 SINGLE = 1000  # texts asked one at a time, at most
 WARM_UP = 50  # of them, unmeasured
-PATIENCE = 20.0  # seconds after which repeated measuring stops
+PATIENCE = 10.0  # seconds after which repeated measuring stops
 ROUNDS = 3  # of loading and of batch prediction; the best counts
 
 
