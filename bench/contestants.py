@@ -1,6 +1,7 @@
 """Who takes part, with which settings, on which data: one line each.
 
-The tuned settings of the peers come from validation splits of the training data: `bench/peer_settings.py`.
+The tuned setting of each peer is the one with the highest mean of P@1, P@3 and P@5 over deb-tags and deb-deps
+that `bench/peer_settings.py` found on validation splits of their training data.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ FROM_TEXTS = "treetop xr-linear, from texts"
 PECOS = "PECOS, defaults"
 PECOS_MAN = "PECOS, tfn+man"
 
+SMALL, HALF = ("deb-tags",), ("deb-tags", "deb-deps")
+"""Where the others would take too long."""
+
 CONTESTANTS = (
     Contestant(SAME_TREE, "treetop", {"method": "xr-linear", **TFN}),
     Contestant(PECOS, "pecos"),
@@ -41,6 +45,15 @@ CONTESTANTS = (
     Contestant(SAME_TREE_MAN, "treetop", {"method": "xr-linear", **MAN}),
     Contestant(PECOS_MAN, "pecos", {"negative_sampling_scheme": "tfn+man"}),
     Contestant(FROM_TEXTS, "treetop", {"method": "xr-linear", "input": "texts"}),
-    Contestant("Omikuji, Bonsai", "omikuji", {"cluster_balanced": False, "cluster_k": 100, "max_depth": 3}),
+    Contestant("PECOS, tuned", "pecos", {"negative_sampling_scheme": "tfn+man", "max_leaf_size": 400}, HALF),
+    Contestant(
+        "Omikuji, tuned (Bonsai)",
+        "omikuji",
+        {"cluster_balanced": False, "cluster_k": 100, "max_depth": 3},
+    ),
     Contestant("napkinXC, defaults (PLT)", "napkinxc"),
+    Contestant("napkinXC, tuned (PLT)", "napkinxc", {"loss": "l2", "liblinear_c": 1, "ensemble": 3}),
+    Contestant(
+        "napkinXC, one-versus-all", "napkinxc", {"model": "BR", "loss": "l2", "liblinear_c": 1}, SMALL
+    ),
 )
