@@ -52,10 +52,11 @@ Settings other than the defaults:
 {settings}
 
 The tuned setting of a peer is the one with the highest mean of P@1, P@3 and P@5 over deb-tags and deb-deps
-among those compared with `bench/peer_settings.py` on a fifth of their training texts, held out (PECOS: tree,
-beam, costs, threshold, negatives; Omikuji: balanced or not, children of a node, depth, collapsed layers,
-beam; napkinXC: loss, cost, children of a node, trees). treetop's defaults were chosen with
-`bench/settings.py` in the same way. Where a row is missing the contestant would have taken too long.
+among those compared with `bench/peer_settings.py --limit`: up to 12,000 training texts to learn from, a fifth
+of the training texts held out to judge (PECOS: size of the clusters, beam, negatives; Omikuji: balanced or
+not, children of a node, collapsed layers; napkinXC: loss and cost, children of a node, number of trees).
+treetop's defaults were chosen with `bench/settings.py` in the same way. Where a row is missing the contestant
+would have taken too long.
 """
 
 GOALS = """
