@@ -147,6 +147,7 @@ void LaneSolver::descend(const NodeExamples& node, const SolverOptions& options,
     order_ = everyone_;
     int rested = 0;
     for (int pass = 0; pass < options.max_passes; ++pass) {
+        if (heartbeat) heartbeat();
         random.shuffle(std::span(order_));
         std::fill(highest, highest + kLanes, -kFar);
         std::fill(lowest, lowest + kLanes, kFar);

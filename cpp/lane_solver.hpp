@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -32,6 +33,9 @@ public:
     // weights that reach the threshold to `entries`; bias_of(lane) follows the order of `labels`.
     void solve(const NodeExamples& node, std::int64_t listed, std::span<const LaneLabel> labels,
                const SolverOptions& options, double threshold, std::uint64_t seed, std::vector<WeightEntry>& entries);
+
+    // Called before every pass, where set; may throw to stop the work.
+    std::function<void()> heartbeat;
 
     float bias_of(std::size_t lane) const { return constants_[lane] * bias_; }
 

@@ -105,6 +105,8 @@ void train_levels(std::span<const LevelProblem> problems, int threads, const OnL
     trainers.reserve(static_cast<std::size_t>(threads));
     for (int worker = 0; worker < threads; ++worker) trainers.emplace_back(*problems.front().rows);
     std::atomic<std::int64_t> done{0};
+    // The calling thread lets Ctrl-C through also in the middle of a long block.
+    if (monitor != nullptr) trainers.front().lanes.heartbeat = [&] { monitor->report(done.load(), total); };
     parallel_for(static_cast<std::int64_t>(tasks.size()), threads, [&](std::int64_t index, int worker) {
         const Task& task = tasks[static_cast<std::size_t>(index)];
         LevelState& level = levels[task.level];

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from . import _native, store
+from . import _native, checkpoints, store
 from .config import Config, setting
 from .data.files import Input
 from .errors import ConfigError, DataError
@@ -349,6 +349,9 @@ def build_tree(vectors: sparse.csr_matrix, config: TreeConfig, *, seed: int, thr
     sizes = _cluster_sizes(labels, config)
     if (config.kind == "balanced" and not sizes) or labels <= 2:
         return LabelTree.flat(np.arange(labels, dtype=np.int32))
+    name = checkpoints.name_of("tree", *csr_arrays(vectors), vectors.shape[1], config, seed)
+    if kept := checkpoints.find(name):
+        return LabelTree.from_state(kept)
     with step("Label tree") as progress:
         if config.kind == "balanced":
             order, offsets = _native.balanced_clusters(
@@ -374,7 +377,9 @@ def build_tree(vectors: sparse.csr_matrix, config: TreeConfig, *, seed: int, thr
                 threads=threads,
                 progress=progress,
             )
-    return LabelTree(tuple(offsets), order)
+    tree = LabelTree(tuple(offsets), order)
+    checkpoints.keep(name, tree.state())
+    return tree
 
 
 def _cluster_sizes(labels: int, config: TreeConfig) -> list[int]:

@@ -63,6 +63,10 @@ def train(
         ),
     ] = None,
     group: Group = None,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on from the last finished level of a training that was killed."),
+    ] = False,
     reading: LabelledReading,
 ) -> None:
     """Train a model.
@@ -70,7 +74,11 @@ def train(
     The settings of a method, for --set: treetop methods xr-linear
 
     What is held out, to validate or to calibrate, keeps examples of one --group together.
+
+    Finished levels are kept in FOLDER.unfinished until the model is saved: a training that was stopped or
+    killed goes on from there with --resume and the same data and settings.
     """
+    from ..checkpoints import keeping
     from ..methods import make
     from ..store import check_target
 
@@ -82,12 +90,11 @@ def train(
     held_out: Dataset | None = None
     if validation is not None:
         examples, held_out = _hold_out(examples, validation, reading, classifier.config.seed)
-    if tree is None:
-        classifier.fit(examples)
-    else:
-        classifier.fit(examples, tree=_own_tree(tree, examples, classifier))
-    with step(f"Saving {model}"):
-        classifier.save(model)
+    own = {} if tree is None else {"tree": _own_tree(tree, examples, classifier)}
+    with keeping(model.with_name(f"{model.name}.unfinished"), resume=resume):
+        classifier.fit(examples, **own)
+        with step(f"Saving {model}"):
+            classifier.save(model)
     size = sum(path.stat().st_size for path in model.rglob("*") if path.is_file())
     note(
         f"{model}: {len(examples.labels):,} labels from {len(examples):,} examples,"

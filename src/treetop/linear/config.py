@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from .. import _native
 from ..config import Config, setting
 from ..errors import ConfigError
 
@@ -83,18 +83,18 @@ class LinearConfig(Config):
         """Strength of the l1 penalty; 0 where the penalty is l2."""
         return self.l1_strength if self.regulariser == "l1" else 0.0
 
-    def solver(self) -> _native.SolverOptions:
-        """The solver's share of these settings."""
-        return _native.SolverOptions(
-            cost_positive=self.cost_positive,
-            cost_negative=self.cost_negative,
-            bias=self.bias,
-            tolerance=self.tolerance,
-            max_passes=self.max_passes,
-            loss=self.loss,
-            l1=self.l1,
-            refit=self.refit,
-        )
+    def solver_settings(self) -> dict[str, Any]:
+        """What the solver of a label needs to know."""
+        return {
+            "cost_positive": self.cost_positive,
+            "cost_negative": self.cost_negative,
+            "bias": self.bias,
+            "tolerance": self.tolerance,
+            "max_passes": self.max_passes,
+            "loss": self.loss,
+            "l1": self.l1,
+            "refit": self.refit,
+        }
 
     def schemes(self, depth: int) -> list[set[str]]:
         """The negatives of each of ``depth`` levels, from the top."""

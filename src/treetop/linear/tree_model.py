@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .. import _native, store
+from .. import _native, checkpoints, store
 from ..data.dataset import label_matrix
 from ..errors import ConfigError, DataError
 from ..progress import step
@@ -92,7 +92,8 @@ class TreeModel:
         given = None if negatives is None else _relevance_chain(_like(Y, negatives, tree), tree)
         rows = _native.SharedRows(*csr_arrays(X), X.shape[1], threads)
         model = cls(tree, [], config, X.shape[1])
-        waiting: list[_native.LevelProblem] = []
+        source = checkpoints.name_of("rows", *csr_arrays(X), X.shape[1])
+        waiting: list[tuple[str | None, _native.LevelProblem]] = []
         for level, scheme in enumerate(config.schemes(tree.depth)):
             if "man" in scheme:  # its negatives come from the levels above
                 model._train(waiting, threads)
@@ -102,37 +103,40 @@ class TreeModel:
             if config.costs == "all" or (config.costs == "last" and last):
                 positives = normalize_rows(relevance[level], "l1")
             shortlist = model._shortlist(level, scheme, X, relevance, given, threads)
-            waiting.append(
-                _native.LevelProblem(
-                    rows,
-                    *csr_arrays(transpose(positives)),
-                    *csr_arrays(transpose(shortlist))[:2],
-                    tree.offsets[level],
-                    last,
-                    config.threshold,
-                    seed + level,
-                    config.solver(),
-                )
+            arrays = (
+                *csr_arrays(transpose(positives)),
+                *csr_arrays(transpose(shortlist))[:2],
+                tree.offsets[level],
+                last,
+                config.threshold,
+                seed + level,
             )
+            name = checkpoints.name_of("level", source, *arrays, config.solver_settings())
+            solver = _native.SolverOptions(**config.solver_settings())
+            waiting.append((name, _native.LevelProblem(rows, *arrays, solver)))
         model._train(waiting, threads)
         return model
 
-    def _train(self, problems: list[_native.LevelProblem], threads: int) -> None:
-        """Trains the next levels, which do not wait for each other."""
-        if not problems:
-            return
+    def _train(self, problems: list[tuple[str | None, _native.LevelProblem]], threads: int) -> None:
+        """Trains the next levels, which do not wait for each other; those finished before are taken over."""
         depth, first = self.tree.depth, len(self.levels)
-        trained: dict[int, LevelWeights] = {}
+        names = [name for name, _ in problems]
+        finished = {number: kept for number, name in enumerate(names) if (kept := checkpoints.find(name))}
+        todo = [number for number in range(len(problems)) if number not in finished]
 
-        def keep(number: int, arrays: Any) -> None:
+        def keep(index: int, arrays: Any) -> None:
+            number = todo[index]
+            finished[number] = dict(zip(LevelWeights.TYPES, arrays, strict=True))
+            checkpoints.keep(names[number], finished[number])
+
+        if todo:
+            listed = ", ".join(str(first + number + 1) for number in todo)
+            with step(f"Training level{'s' * (len(todo) > 1)} {listed} of {depth}") as progress:
+                _native.train_levels([problems[number][1] for number in todo], threads, keep, progress)
+        for number in range(len(problems)):
             level = first + number
-            named = dict(zip(LevelWeights.TYPES, arrays, strict=True))
-            trained[level] = LevelWeights(self.tree.offsets[level], last=level + 1 == depth, **named)
-
-        numbers = f"{first + 1}" if len(problems) == 1 else f"{first + 1} to {first + len(problems)}"
-        with step(f"Training level{'s' * (len(problems) > 1)} {numbers} of {depth}") as progress:
-            _native.train_levels(problems, threads, keep, progress)
-        self.levels += [trained[level] for level in sorted(trained)]
+            offsets = self.tree.offsets[level]
+            self.levels.append(LevelWeights(offsets, last=level + 1 == depth, **finished[number]))
 
     def _shortlist(
         self,

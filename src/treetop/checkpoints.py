@@ -1,0 +1,89 @@
+"""Finished pieces of a long training, kept on disk until the model is saved.
+
+A piece is named after a hash of everything it is made from. A later run that comes to a piece of that name
+takes it from the disk; with other data or other settings it has another name and is made anew. Without a
+`keeping` around it, nothing is written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import xxhash
+
+from .errors import TreetopError
+
+_folder: contextvars.ContextVar[Path | None] = contextvars.ContextVar("checkpoints", default=None)
+
+
+@contextlib.contextmanager
+def keeping(folder: str | os.PathLike[str], *, resume: bool) -> Iterator[None]:
+    """Keeps what is finished inside in ``folder``, which is removed at the end if nothing fails.
+
+    With ``resume`` the pieces that an earlier, failed run has left there are used.
+    """
+    place = Path(folder)
+    if not resume:
+        shutil.rmtree(place, ignore_errors=True)
+    token = _folder.set(place)
+    try:
+        yield
+        shutil.rmtree(place, ignore_errors=True)
+    finally:
+        _folder.reset(token)
+        with contextlib.suppress(OSError):
+            place.rmdir()  # if nothing was finished
+
+
+def name_of(kind: str, *parts: Any) -> str | None:
+    """The name of a piece made from ``parts``: arrays, or what has a telling repr. None: nothing is kept."""
+    if _folder.get() is None:
+        return None
+    digest = xxhash.xxh3_128()
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            digest.update(f"{part.dtype}{part.shape}".encode())
+            digest.update(np.ascontiguousarray(part).data)
+        else:
+            digest.update(repr(part).encode())
+    return f"{kind}-{digest.hexdigest()}"
+
+
+def find(name: str | None) -> dict[str, npt.NDArray] | None:
+    """The arrays of a finished piece, or None."""
+    folder = _folder.get()
+    if folder is None or name is None:
+        return None
+    try:
+        with np.load(folder / f"{name}.npz", allow_pickle=False) as arrays:
+            return dict(arrays)
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
+        return None
+
+
+def keep(name: str | None, arrays: Mapping[str, npt.NDArray]) -> None:
+    """Writes a finished piece, whole or not at all."""
+    folder = _folder.get()
+    if folder is None or name is None:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=folder)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                np.savez(file, **arrays)  # type: ignore[arg-type]
+            Path(temporary).replace(folder / f"{name}.npz")
+        finally:
+            Path(temporary).unlink(missing_ok=True)
+    except OSError as error:
+        raise TreetopError(f"could not write to {folder}: {error.strerror or error}") from error

@@ -1,0 +1,104 @@
+"""A killed training goes on from the last finished level, to the same model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import treetop
+from conftest import planted
+from treetop import _native, checkpoints
+from treetop.data import Dataset
+from treetop.linear import TreeModel
+
+SETTINGS = {"leaf_size": 5, "branching": 3, "negatives": "tfn+man"}
+
+
+@pytest.fixture
+def data() -> Dataset:
+    return Dataset.from_matrices(*planted(200, 40, 60, seed=1))
+
+
+@pytest.fixture
+def trained_levels(monkeypatch) -> list[int]:
+    """How many levels each call of the core trained."""
+    counts: list[int] = []
+    train = _native.train_levels
+
+    def counting(problems, *arguments):
+        counts.append(len(problems))
+        train(problems, *arguments)
+
+    monkeypatch.setattr(_native, "train_levels", counting)
+    return counts
+
+
+def stopped_before_last_level(data, folder, monkeypatch, resume=False):
+    """A training that is interrupted when all levels but the last are done."""
+    shortlist = TreeModel._shortlist
+
+    def interrupted(self, level, *arguments):
+        if level + 1 == self.tree.depth:
+            raise KeyboardInterrupt
+        return shortlist(self, level, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TreeModel, "_shortlist", interrupted)
+        with pytest.raises(KeyboardInterrupt), checkpoints.keeping(folder, resume=resume):
+            treetop.XRLinear(**SETTINGS).fit(data)
+
+
+def test_resumed_training_takes_over_finished_levels(data, tmp_path, monkeypatch, trained_levels):
+    whole = treetop.XRLinear(**SETTINGS).fit(data)
+    assert sum(trained_levels) == whole.tree.depth > 2
+    folder = tmp_path / "unfinished"
+    stopped_before_last_level(data, folder, monkeypatch)
+    assert {path.name.split("-")[0] for path in folder.iterdir()} == {"tree", "level"}
+
+    trained_levels.clear()
+    with checkpoints.keeping(folder, resume=True):
+        resumed = treetop.XRLinear(**SETTINGS).fit(data)
+    assert trained_levels == [1]
+    for name, array in whole._state().items():
+        np.testing.assert_array_equal(resumed._state()[name], array, err_msg=name)
+    assert not folder.exists()  # the model is there: nothing is left to resume
+
+
+def test_nothing_is_taken_over_from_other_data_or_other_settings(data, tmp_path, monkeypatch, trained_levels):
+    folder = tmp_path / "unfinished"
+    for change in ({"seed": 1}, {"cost_positive": 2.0}):
+        stopped_before_last_level(data, folder, monkeypatch)
+        trained_levels.clear()
+        with checkpoints.keeping(folder, resume=True):
+            model = treetop.XRLinear(**SETTINGS, **change).fit(data)
+        assert sum(trained_levels) == model.tree.depth
+    stopped_before_last_level(data, folder, monkeypatch)
+    trained_levels.clear()
+    with checkpoints.keeping(folder, resume=True):
+        model = treetop.XRLinear(**SETTINGS).fit(data[:150])
+    assert sum(trained_levels) == model.tree.depth
+
+
+def test_damaged_pieces_are_made_anew_and_a_fresh_start_removes_them(
+    data, tmp_path, monkeypatch, trained_levels
+):
+    folder = tmp_path / "unfinished"
+    stopped_before_last_level(data, folder, monkeypatch)
+    for path in folder.iterdir():
+        path.write_bytes(path.read_bytes()[:40])
+    trained_levels.clear()
+    with checkpoints.keeping(folder, resume=True):
+        model = treetop.XRLinear(**SETTINGS).fit(data)
+    assert sum(trained_levels) == model.tree.depth
+
+    stopped_before_last_level(data, folder, monkeypatch)
+    trained_levels.clear()
+    with checkpoints.keeping(folder, resume=False):
+        treetop.XRLinear(**SETTINGS).fit(data)
+    assert sum(trained_levels) == model.tree.depth
+
+
+def test_without_keeping_nothing_is_written_or_hashed():
+    assert checkpoints.name_of("level", np.zeros(3)) is None
+    assert checkpoints.find(None) is None
+    checkpoints.keep(None, {"a": np.zeros(3)})
