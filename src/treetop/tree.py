@@ -25,6 +25,10 @@ MANY = 100_000
 """Labels from which on an unbalanced tree of no given depth has a third level of clusters."""
 
 
+VECTOR_ENTRIES = 400_000_000
+"""Of all label vectors together at most (8 bytes each): beyond 400,000 labels each has fewer than 1000."""
+
+
 @dataclass(frozen=True)
 class TreeConfig(Config):
     """How labels are clustered into a tree."""
@@ -291,7 +295,7 @@ def example_vectors(
             rows,
             Y,
             share_rows=config.share_rows,
-            size=config.vector_size,
+            size=min(config.vector_size, max(VECTOR_ENTRIES // max(Y.shape[1], 1), 1)),
             min_df=config.vector_min_df,
             threads=threads,
         )
