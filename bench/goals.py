@@ -47,8 +47,9 @@ def outcomes(results: dict[str, Any]) -> Iterator[Outcome]:
             floor = TRAIN_FLOOR if kind == "tfn" else TRAIN_GOAL
             asked = f"{TRAIN_GOAL}×" + (f", at least {floor}×" if floor < TRAIN_GOAL else "")
             said = verdict(ratio >= TRAIN_GOAL, mine, other)
-            if said != REACHED and floor <= ratio < TRAIN_GOAL:
-                said = f"not reached, above {floor}×"
+            if said == MISSED and floor <= ratio:
+                below = verdict(True, mine, other)
+                said = f"{MISSED}, above {floor}×" if below == REACHED else below
             yield Outcome(f"training with {kind}", asked, data, measured, difference(mine, other), said)
 
     for timing in results["tfidf"]:
@@ -90,6 +91,8 @@ def outcomes(results: dict[str, Any]) -> Iterator[Outcome]:
     if large is not None:
         measured = f"{large['load_s'] * 1e3:.0f} ms for {large['model_bytes'] / 1e6:.0f} MB"
         said = REACHED if large["load_s"] * 1e3 < LOAD_MS else MISSED
+        if said == REACHED and large["model_bytes"] < LOAD_BYTES:
+            said = "no model of that size in this run"
         asked = f"under {LOAD_MS} ms for {LOAD_BYTES / 1e6:.0f} MB"
         yield Outcome(f"load ({large['contestant']})", asked, large["data"], measured, "", said)
 

@@ -51,10 +51,15 @@ def test_goals_need_speed_and_accuracy() -> None:
         "training with tfn": "reached",
         "batch prediction": "reached",
         "model on disk": "reached",
-        "load": "reached",
+        "load": "no model of that size in this run",
     }
+    assert verdicts({})["load"] == "reached"
     assert verdicts({"train_s": 2.0})["training with tfn"] == "not reached, above 5×"
     assert verdicts({"train_s": 2.1})["training with tfn"] == "not reached"
+    assert verdicts({"train_s": 2.0, "metrics": close | {"P@3": 39.0}})["training with tfn"] == (
+        "not reached: P@3 lower"
+    )
+    assert verdicts({"model_bytes": 59e6})["load"] == "no model of that size in this run"
     lower = verdicts(fast | {"metrics": close | {"P@1": 49.8}})
     assert lower["training with tfn"] == "not reached: P@1 lower"
     assert lower["model on disk"] == "reached"  # only P@5 counts there
