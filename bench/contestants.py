@@ -51,9 +51,13 @@ CONTESTANTS = (
         "omikuji",
         {"cluster_balanced": False, "cluster_k": 100, "max_depth": 3},
     ),
+    Contestant("treetop parabel", "treetop", {"method": "parabel"}),
     Contestant("napkinXC, defaults (PLT)", "napkinxc"),
+    Contestant("treetop bonsai", "treetop", {"method": "bonsai"}),
     Contestant("napkinXC, tuned (PLT)", "napkinxc", {"loss": "l2", "liblinear_c": 1, "ensemble": 3}),
+    Contestant("treetop plt", "treetop", {"method": "plt"}),
     Contestant(
         "napkinXC, one-versus-all", "napkinxc", {"model": "BR", "loss": "l2", "liblinear_c": 1}, SMALL
     ),
+    Contestant("treetop dismec", "treetop", {"method": "dismec"}, SMALL),
 )
