@@ -35,7 +35,7 @@ PECOS = "PECOS, defaults"
 PECOS_MAN = "PECOS, tfn+man"
 
 SMALL, HALF = ("deb-tags",), ("deb-tags", "deb-deps")
-"""Where the others would take too long."""
+"""For those left out on larger data to keep the run short."""
 
 CONTESTANTS = (
     Contestant(SAME_TREE, "treetop", {"method": "xr-linear", **TFN}),
