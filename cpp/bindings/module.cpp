@@ -4,6 +4,7 @@
 namespace treetop::bindings {
 void bind_linear(nanobind::module_& module);
 void bind_metrics(nanobind::module_& module);
+void bind_neighbours(nanobind::module_& module);
 void bind_text(nanobind::module_& module);
 }  // namespace treetop::bindings
 
@@ -13,5 +14,6 @@ NB_MODULE(_native, module) {
     nanobind::set_leak_warnings(false);
     treetop::bindings::bind_linear(module);
     treetop::bindings::bind_metrics(module);
+    treetop::bindings::bind_neighbours(module);
     treetop::bindings::bind_text(module);
 }

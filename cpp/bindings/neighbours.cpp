@@ -1,0 +1,148 @@
+#include <nanobind/stl/tuple.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "arrays.hpp"
+#include "neighbours.hpp"
+
+namespace treetop::bindings {
+namespace {
+
+void require(bool condition, const char* message) {
+    if (!condition) throw std::invalid_argument(message);
+}
+
+bool ascending(const In<std::int64_t>& values, std::size_t last) {
+    const std::int64_t* data = values.data();
+    return values.size() > 0 && data[0] == 0 && std::is_sorted(data, data + values.size()) &&
+           data[values.size() - 1] == static_cast<std::int64_t>(last);
+}
+
+auto give_ranking(Ranking&& ranking) {
+    return std::make_tuple(give(std::move(ranking.indptr)), give(std::move(ranking.ids)),
+                           give(std::move(ranking.scores)));
+}
+
+// Keeps the arrays of an index alive (they may be memory-mapped) and checks whatever could lead a search astray.
+class BoundNeighbours {
+public:
+    BoundNeighbours(std::int64_t features, In<float> scales, In<std::int64_t> starts, In<std::uint16_t> members,
+                    In<std::int8_t> codes, In<std::int32_t> frequent, In<std::int64_t> rows, In<std::uint8_t> slots,
+                    In<std::int8_t> row_codes, In<float> norms, In<std::int64_t> label_indptr,
+                    In<std::int32_t> label_ids, std::int64_t labels)
+        : scales_(scales), starts_(starts), members_(members), codes_(codes), frequent_(frequent), rows_(rows),
+          slots_(slots), row_codes_(row_codes), norms_(norms), label_indptr_(label_indptr), label_ids_(label_ids) {
+        index_.documents = static_cast<std::int64_t>(scales.size());
+        index_.features = features;
+        index_.scales = scales.data();
+        index_.starts = starts.data();
+        index_.members = members.data();
+        index_.codes = codes.data();
+        index_.frequent_count = static_cast<std::int64_t>(frequent.size());
+        index_.frequent = frequent.data();
+        index_.rows = rows.data();
+        index_.slots = slots.data();
+        index_.row_codes = row_codes.data();
+        index_.norms = norms.data();
+        labels_ = pattern(label_indptr, label_ids, labels);
+
+        require(features >= 0 && starts.size() == static_cast<std::size_t>(index_.blocks() * features) + 1,
+                "starts and features disagree");
+        require(norms.size() == scales.size() && rows.size() == scales.size() + 1, "norms, rows and scales disagree");
+        require(ascending(starts, members.size()), "starts must ascend from 0 to the number of postings");
+        require(ascending(rows, slots.size()), "rows must ascend from 0 to the number of frequent entries");
+        require(codes.size() == members.size() && row_codes.size() == slots.size(), "entries and codes disagree");
+        require(index_.frequent_count <= NeighbourIndex::kFrequent, "there are too many frequent features");
+        require(labels_.rows == index_.documents && ascending(label_indptr, label_ids.size()),
+                "labels and documents disagree");
+        const auto [least, most] = std::minmax_element(label_ids.data(), label_ids.data() + label_ids.size());
+        require(label_ids.size() == 0 || (*least >= 0 && *most < labels), "a label id lies outside the labels");
+    }
+
+    auto nearest(In<std::int64_t> indptr, In<std::int32_t> indices, In<float> data, std::int64_t count, bool skip_own,
+                 int threads, nb::object progress) const {
+        const Csr queries = csr(indptr, indices, data, index_.features);
+        require(count >= 1, "count must be at least 1");
+        PythonMonitor monitor(std::move(progress));
+        Ranking ranking;
+        {
+            nb::gil_scoped_release free;
+            ranking = treetop::nearest(index_, queries, count, skip_own, threads, &monitor);
+        }
+        return give_ranking(std::move(ranking));
+    }
+
+    auto vote(In<std::int64_t> indptr, In<std::int32_t> indices, In<float> data, std::int64_t neighbours, double power,
+              std::int64_t k, bool skip_own, int threads, nb::object progress) const {
+        const Csr queries = csr(indptr, indices, data, index_.features);
+        require(neighbours >= 1 && k >= 1, "neighbours and k must be at least 1");
+        PythonMonitor monitor(std::move(progress));
+        Ranking ranking;
+        {
+            nb::gil_scoped_release free;
+            ranking = treetop::vote(index_, labels_, queries, {neighbours, power, k, skip_own}, threads, &monitor);
+        }
+        return give_ranking(std::move(ranking));
+    }
+
+private:
+    In<float> scales_;
+    In<std::int64_t> starts_;
+    In<std::uint16_t> members_;
+    In<std::int8_t> codes_;
+    In<std::int32_t> frequent_;
+    In<std::int64_t> rows_;
+    In<std::uint8_t> slots_;
+    In<std::int8_t> row_codes_;
+    In<float> norms_;
+    In<std::int64_t> label_indptr_;
+    In<std::int32_t> label_ids_;
+    NeighbourIndex index_;
+    Pattern labels_;
+};
+
+}  // namespace
+
+void bind_neighbours(nb::module_& module) {
+    module.def(
+        "index_neighbours",
+        [](In<std::int64_t> indptr, In<std::int32_t> indices, In<float> data, std::int64_t features, int threads,
+           nb::object progress) {
+            const Csr documents = csr(indptr, indices, data, features);
+            PythonMonitor monitor(std::move(progress));
+            OwnedNeighbourIndex index;
+            {
+                nb::gil_scoped_release free;
+                index = index_neighbours(documents, threads, &monitor);
+            }
+            nb::dict arrays;
+            arrays["scales"] = give(std::move(index.scales));
+            arrays["starts"] = give(std::move(index.starts));
+            arrays["members"] = give(std::move(index.members));
+            arrays["codes"] = give(std::move(index.codes));
+            arrays["frequent"] = give(std::move(index.frequent));
+            arrays["rows"] = give(std::move(index.rows));
+            arrays["slots"] = give(std::move(index.slots));
+            arrays["row_codes"] = give(std::move(index.row_codes));
+            arrays["norms"] = give(std::move(index.norms));
+            return arrays;
+        },
+        nb::arg("indptr"), nb::arg("indices"), nb::arg("data"), nb::arg("features"), nb::arg("threads"),
+        nb::arg("progress").none() = nb::none());
+
+    nb::class_<BoundNeighbours>(module, "Neighbours")
+        .def(nb::init<std::int64_t, In<float>, In<std::int64_t>, In<std::uint16_t>, In<std::int8_t>,
+                      In<std::int32_t>, In<std::int64_t>, In<std::uint8_t>, In<std::int8_t>, In<float>,
+                      In<std::int64_t>, In<std::int32_t>, std::int64_t>(),
+             nb::arg("features"), nb::kw_only(), nb::arg("scales"), nb::arg("starts"), nb::arg("members"),
+             nb::arg("codes"), nb::arg("frequent"), nb::arg("rows"), nb::arg("slots"), nb::arg("row_codes"),
+             nb::arg("norms"), nb::arg("label_indptr"), nb::arg("label_ids"), nb::arg("labels"))
+        .def("nearest", &BoundNeighbours::nearest, nb::arg("indptr"), nb::arg("indices"), nb::arg("data"),
+             nb::arg("count"), nb::arg("skip_own"), nb::arg("threads"), nb::arg("progress").none() = nb::none())
+        .def("vote", &BoundNeighbours::vote, nb::arg("indptr"), nb::arg("indices"), nb::arg("data"),
+             nb::arg("neighbours"), nb::arg("power"), nb::arg("k"), nb::arg("skip_own"), nb::arg("threads"),
+             nb::arg("progress").none() = nb::none());
+}
+
+}  // namespace treetop::bindings
