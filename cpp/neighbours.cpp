@@ -208,13 +208,13 @@ Ranking for_each_query(const NeighbourIndex& index, const Csr& queries, std::int
     return join(parts);
 }
 
-// The frequent features: those in more than 1/64 of the documents, the most frequent kFrequent of them.
+// The frequent features: those in more than a sixth of the documents, the most frequent kFrequent of them.
 std::vector<std::int32_t> frequent_features(const Csr& documents) {
     std::vector<std::int64_t> counts(static_cast<std::size_t>(documents.cols));
     for (std::int64_t e = 0; e < documents.nnz(); ++e) ++counts[static_cast<std::size_t>(documents.indices[e])];
     std::vector<std::int32_t> frequent;
     for (std::size_t f = 0; f < counts.size(); ++f) {
-        if (counts[f] > documents.rows / 64) frequent.push_back(static_cast<std::int32_t>(f));
+        if (counts[f] > documents.rows / 6) frequent.push_back(static_cast<std::int32_t>(f));
     }
     std::stable_sort(frequent.begin(), frequent.end(), [&](auto a, auto b) {
         return counts[static_cast<std::size_t>(a)] > counts[static_cast<std::size_t>(b)];
