@@ -23,6 +23,8 @@ CASES: dict[str, dict] = {
     "parabel": {"leaf_size": 4},
     "bonsai": {"leaf_size": 3, "branching": 3},
     "plt": {"leaf_size": 4},
+    "neighbours": {},
+    "hybrid": {"leaf_size": 4, "branching": 2},
     "dismec": {},
     "ensemble": {"members": [treetop.XRLinear(leaf_size=4, branching=2), treetop.XRLinear(seed=1)]},
 }
@@ -316,7 +318,7 @@ def test_bad_settings(name):
         treetop.make(name, threads=100_000)
 
 
-FEATURE_METHODS = ["xr-linear", "parabel", "bonsai", "plt", "dismec", "ensemble"]
+FEATURE_METHODS = ["xr-linear", "parabel", "bonsai", "plt", "neighbours", "hybrid", "dismec", "ensemble"]
 
 
 @pytest.mark.parametrize("name", FEATURE_METHODS)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from .methods.bonsai import Bonsai as Bonsai
     from .methods.dismec import DiSMEC as DiSMEC
     from .methods.ensemble import Ensemble as Ensemble
+    from .methods.hybrid import Hybrid as Hybrid
+    from .methods.neighbours import NearestNeighbours as NearestNeighbours
     from .methods.parabel import Parabel as Parabel
     from .methods.plt import PLT as PLT
     from .methods.xr_linear import XRLinear as XRLinear
@@ -32,7 +34,9 @@ _HOMES = {
     "Dataset": ".data",
     "DiSMEC": ".methods.dismec",
     "Ensemble": ".methods.ensemble",
+    "Hybrid": ".methods.hybrid",
     "LabelTree": ".tree",
+    "NearestNeighbours": ".methods.neighbours",
     "PLT": ".methods.plt",
     "Parabel": ".methods.parabel",
     "Predictions": ".predictions",
@@ -51,7 +55,9 @@ __all__ = [
     "Dataset",
     "DiSMEC",
     "Ensemble",
+    "Hybrid",
     "LabelTree",
+    "NearestNeighbours",
     "Parabel",
     "Predictions",
     "Strings",

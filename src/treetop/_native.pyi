@@ -141,6 +141,58 @@ def combine(
 ) -> tuple[_I64, _I32, _F32]:
     """The ``k`` best of the weighted sum of ranked lists; an id that a list lacks scores 0 there."""
 
+def index_neighbours(
+    indptr: _I64,
+    indices: _I32,
+    data: _F32,
+    features: int,
+    threads: int,
+    progress: Progress = None,
+) -> dict[str, npt.NDArray]: ...
+
+class Neighbours:
+    """An index of documents ready for use. The arrays are used where they lie, and checked."""
+
+    def __init__(
+        self,
+        features: int,
+        *,
+        scales: _F32,
+        starts: _I64,
+        members: npt.NDArray[np.uint16],
+        codes: npt.NDArray[np.int8],
+        frequent: _I32,
+        rows: _I64,
+        slots: npt.NDArray[np.uint8],
+        row_codes: npt.NDArray[np.int8],
+        norms: _F32,
+        label_indptr: _I64,
+        label_ids: _I32,
+        labels: int,
+    ) -> None: ...
+    def nearest(
+        self,
+        indptr: _I64,
+        indices: _I32,
+        data: _F32,
+        count: int,
+        skip_own: bool,
+        threads: int,
+        progress: Progress = None,
+    ) -> tuple[_I64, _I32, _F32]: ...
+    def vote(
+        self,
+        indptr: _I64,
+        indices: _I32,
+        data: _F32,
+        neighbours: int,
+        power: float,
+        k: int,
+        skip_own: bool,
+        threads: int,
+        progress: Progress = None,
+    ) -> tuple[_I64, _I32, _F32]: ...
+
 class TfidfOptions:
     def __init__(
         self,

@@ -19,6 +19,8 @@ METHODS = {
     "parabel": ("parabel", "Parabel", "three balanced binary label trees, averaged"),
     "bonsai": ("bonsai", "Bonsai", "three shallow, wide label trees, averaged"),
     "plt": ("plt", "PLT", "probabilistic label tree: scores are probabilities"),
+    "neighbours": ("neighbours", "NearestNeighbours", "the vote of the most similar training texts"),
+    "hybrid": ("hybrid", "Hybrid", "xr-linear and neighbours together, weighed on held-out texts"),
     "dismec": ("dismec", "DiSMEC", "one classifier per label against all texts; slow with many labels"),
     "ensemble": ("ensemble", "Ensemble", "several models of any methods, their ranked lists combined"),
 }

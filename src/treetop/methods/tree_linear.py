@@ -62,10 +62,18 @@ class TreeLinear(FeatureMethod):
         negatives: sparse.csr_matrix | None = None,
     ) -> None:
         """``tree``: your own (see `LabelTree.from_parents`); ``negatives``: like Y, for negatives=given."""
+        self.forest = self._fit_forest(dataset, self._fit_features(dataset), tree, negatives)
+
+    def _fit_forest(
+        self,
+        dataset: Dataset,
+        X: sparse.csr_matrix,
+        tree: LabelTree | None,
+        negatives: sparse.csr_matrix | None,
+    ) -> Forest:
         config = self.config
-        X = self._fit_features(dataset)
         trees = [tree] if tree is not None else self._grow_trees(dataset, X, config.tree, config.trees)
-        self.forest = Forest.fit(
+        return Forest.fit(
             X, dataset.Y, trees, config.linear, negatives=negatives, seed=config.seed, threads=self.threads
         )
 

@@ -1,0 +1,177 @@
+"""Hybrid: a linear model on a label tree and nearest neighbours, on the same features.
+
+    score(l) = (1 - w) · linear(l) + w · neighbours(l)
+
+The linear model generalises over many texts of a label; the neighbours remember the few texts of a rare one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from .. import _native
+from ..config import part, setting
+from ..data import Dataset
+from ..data.dataset import label_matrix, split_rows
+from ..errors import ConfigError, ModelError
+from ..linear import Forest
+from ..metrics import Metrics, evaluate
+from ..neighbours import Neighbours, NeighboursConfig
+from ..predictions import Predictions
+from ..progress import step
+from ..tree import LabelTree
+from .base import Ranked
+from .tree_linear import TreeLinear, TreeLinearConfig
+
+DEPTH = 50
+"""Labels that each half lists at least: a label may be low in one list and high in the other."""
+GRID = tuple(step / 20 for step in range(1, 20))
+"""The weights to choose from, beside 0."""
+KEPT = ("P@1", "P@3", "P@5")
+"""What a weight may not worsen: the neighbours are there to help."""
+ENOUGH = 100
+"""Held-out examples below which a chosen weight would be chance."""
+USUAL = 0.3
+"""The weight where there are not enough; between those chosen on the benchmark sets."""
+
+
+@dataclass(frozen=True)
+class HybridConfig(TreeLinearConfig):
+    """Settings of the hybrid: those of both halves, and how they are weighed."""
+
+    vote: NeighboursConfig = part(NeighboursConfig(), "the neighbours and their vote")
+    weight: float | None = setting(
+        None, "share of the neighbours in a score; none: learned on held-out examples", at_least=0, at_most=1
+    )
+    validation: float = setting(
+        0.1, "share of the examples held out while the weight is learned", above=0, at_most=0.5
+    )
+
+    def check(self) -> None:
+        super().check()
+        scale = self.linear.last_transform or self.linear.transform
+        if scale == "raw" or scale.startswith("log-"):
+            raise ConfigError(
+                f"the neighbours' votes go with scores from 0 to 1, which transform={scale} does not give"
+            )
+
+
+class Hybrid(TreeLinear):
+    """As fast as its halves together; takes texts, or feature matrices with unit rows.
+
+    Training takes twice as long as the linear model alone, unless ``weight`` is given.
+    """
+
+    name = "hybrid"
+    config_class = HybridConfig
+    config: HybridConfig
+
+    weight: float = 0.0
+    """The share of the neighbours in a score."""
+    neighbours: Neighbours | None = None
+    """None where the weight is 0."""
+
+    def _fit(  # type: ignore[override]
+        self,
+        dataset: Dataset,
+        *,
+        tree: LabelTree | None = None,
+        negatives: sparse.csr_matrix | None = None,
+    ) -> None:
+        """``tree`` and ``negatives``: as for XR-Linear."""
+        X = self._fit_features(dataset)
+        self.forest = self._fit_forest(dataset, X, tree, negatives)
+        weight = self.config.weight
+        self.weight = self._learn_weight(dataset, X, tree, negatives) if weight is None else weight
+        self.neighbours = self._fit_neighbours(X, dataset) if self.weight > 0 else None
+
+    def _fit_neighbours(self, X: sparse.csr_matrix, dataset: Dataset) -> Neighbours:
+        return Neighbours.fit(X, dataset.Y, self.config.vote, threads=self.threads)
+
+    def _learn_weight(
+        self,
+        dataset: Dataset,
+        X: sparse.csr_matrix,
+        tree: LabelTree | None,
+        negatives: sparse.csr_matrix | None,
+    ) -> float:
+        """Of the weights that lose nothing at P@1, P@3 and P@5 on held-out examples, the one of best nDCG@5.
+
+        The smaller of equal ones.
+        """
+        rows, held_out = _hold_out(dataset, self.config.validation, self.config.seed)
+        if len(held_out) < ENOUGH:
+            return USUAL
+        with step("Weighing the neighbours"):
+            part_X, part_set, truth = X[rows], dataset[rows], dataset[held_out]
+            if negatives is not None:
+                negatives = label_matrix(negatives, "the negatives")[rows]
+            forest = self._fit_forest(part_set, part_X, tree, negatives)
+            neighbours = self._fit_neighbours(part_X, part_set)
+            lists = self._lists(forest, neighbours, X[held_out], DEPTH)
+
+            def quality(weight: float) -> Metrics:
+                ranked = _native.combine(lists, [1 - weight, weight], 5, self.threads)
+                return evaluate(Predictions(*ranked, dataset.labels), truth, metrics=("P", "nDCG"))
+
+            best, alone = 0.0, quality(0.0)
+            highest = alone["nDCG@5"]
+            for weight in GRID:
+                here = quality(weight)
+                if here["nDCG@5"] > highest and all(here[name] >= alone[name] for name in KEPT):
+                    best, highest = weight, here["nDCG@5"]
+            return best
+
+    def _rank(  # type: ignore[override]
+        self, dataset: Dataset, k: int, *, beam: tuple[int, ...] | None = None
+    ) -> Ranked:
+        if self.neighbours is None:
+            return super()._rank(dataset, k, beam=beam)
+        assert self.forest is not None
+        lists = self._lists(self.forest, self.neighbours, self._features(dataset), max(k, DEPTH), beam)
+        return _native.combine(lists, [1 - self.weight, self.weight], k, self.threads)
+
+    def _lists(
+        self,
+        forest: Forest,
+        neighbours: Neighbours,
+        X: sparse.csr_matrix,
+        depth: int,
+        beam: tuple[int, ...] | None = None,
+    ) -> list[Ranked]:
+        indptr, labels, scores = forest.rank(X, depth, beam=beam, threads=self.threads)
+        # Labels of the same linear score have an order too (the raw one): a millionth keeps it in the sum.
+        places = np.arange(len(labels)) - np.repeat(indptr[:-1], np.diff(indptr))
+        linear = indptr, labels, scores * (1 - 1e-6 * places).astype(np.float32)
+        return [linear, neighbours.rank(X, depth, threads=self.threads)]
+
+    def _state(self) -> dict[str, npt.NDArray]:
+        arrays = super()._state() | {"weight": np.array([self.weight])}
+        return arrays if self.neighbours is None else arrays | self.neighbours.state()
+
+    def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None:
+        super()._restore(arrays)
+        self.weight = float(arrays["weight"][0])
+        if not 0 <= self.weight <= 1:
+            raise ModelError(f"the weight of the neighbours must lie between 0 and 1, not {self.weight}")
+        if self.weight > 0:
+            labels = len(self._fitted())
+            self.neighbours = Neighbours.from_state(arrays, self.config.vote, self.n_features, labels)
+
+
+def _hold_out(
+    dataset: Dataset, share: float, seed: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Rows to learn from and rows to weigh on; whole groups, where the data set has several."""
+    groups = None
+    if dataset.groups is not None:
+        codes = dataset.group_codes()
+        groups = codes if codes.max() > 0 else None
+    if len(dataset) < 2:
+        return np.arange(len(dataset)), np.zeros(0, np.int64)
+    return split_rows(len(dataset), share, seed, groups)

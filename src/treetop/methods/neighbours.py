@@ -1,0 +1,48 @@
+"""Nearest neighbours: the labels of the training texts most similar to a text, by a weighted vote."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy.typing as npt
+
+from ..config import part
+from ..data import Dataset
+from ..neighbours import Neighbours, NeighboursConfig
+from .base import Ranked
+from .features import FeatureConfig, FeatureMethod
+
+
+@dataclass(frozen=True)
+class NearestNeighboursConfig(FeatureConfig):
+    """Settings of nearest neighbours."""
+
+    vote: NeighboursConfig = part(NeighboursConfig(), "the neighbours and their vote")
+
+
+class NearestNeighbours(FeatureMethod):
+    """Learns nothing but the vocabulary; takes texts, or feature matrices with unit rows."""
+
+    name = "neighbours"
+    config_class = NearestNeighboursConfig
+    config: NearestNeighboursConfig
+
+    neighbours: Neighbours | None = None
+
+    def _fit(self, dataset: Dataset) -> None:  # type: ignore[override]  # it has no options
+        X = self._fit_features(dataset)
+        self.neighbours = Neighbours.fit(X, dataset.Y, self.config.vote, threads=self.threads)
+
+    def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
+        assert self.neighbours is not None
+        return self.neighbours.rank(self._features(dataset), k, threads=self.threads)
+
+    def _state(self) -> dict[str, npt.NDArray]:
+        assert self.neighbours is not None
+        return self.neighbours.state() | self._feature_state()
+
+    def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None:
+        self._restore_features(arrays)
+        labels = len(self._fitted())
+        self.neighbours = Neighbours.from_state(arrays, self.config.vote, self.n_features, labels)

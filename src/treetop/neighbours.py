@@ -1,0 +1,96 @@
+"""`Neighbours`: the training examples nearest to a new one, and the vote of their labels.
+
+    score(l) = Σ c_d^p over the nearest d that have label l / Σ c_d^p over all nearest d
+
+c_d is the inner product of the features, the cosine where rows have unit length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from . import _native, store
+from .config import Config, setting
+from .errors import DataError
+from .progress import step
+from .sparse import CsrArrays, csr_arrays
+
+_ARRAYS: dict[str, type[np.generic]] = {
+    "scales": np.float32,
+    "starts": np.int64,
+    "members": np.uint16,
+    "codes": np.int8,
+    "frequent": np.int32,
+    "rows": np.int64,
+    "slots": np.uint8,
+    "row_codes": np.int8,
+    "norms": np.float32,
+    "label_indptr": np.int64,
+    "label_ids": np.int32,
+}
+"""The index (layout: cpp/neighbours.hpp) and the labels of its documents."""
+
+
+@dataclass(frozen=True)
+class NeighboursConfig(Config):
+    """Who votes, and how much a vote counts."""
+
+    neighbours: int = setting(30, "nearest training texts that vote", at_least=1)
+    power: float = setting(2.0, "a vote counts the cosine to this power", at_least=0)
+
+
+class Neighbours:
+    """The features of the training examples, indexed, and their labels. The search is exact.
+
+    Features are kept in 8 bits: to 1/127 of the largest of their row.
+    """
+
+    def __init__(
+        self, config: NeighboursConfig, n_features: int, n_labels: int, arrays: dict[str, npt.NDArray]
+    ) -> None:
+        self.config = config
+        self._arrays = arrays
+        try:
+            self._native = _native.Neighbours(n_features, labels=n_labels, **arrays)
+        except ValueError as error:
+            raise DataError(f"the arrays of the neighbours do not fit together: {error}") from None
+
+    @classmethod
+    def fit(
+        cls, X: sparse.csr_matrix, Y: sparse.csr_matrix, config: NeighboursConfig, *, threads: int = 1
+    ) -> Neighbours:
+        """Any label of ``Y`` counts the same, whatever its weight."""
+        with step("Indexing the neighbours") as progress:
+            arrays = _native.index_neighbours(*csr_arrays(X), X.shape[1], threads, progress)
+        label_indptr, label_ids, _ = csr_arrays(Y)
+        arrays |= {"label_indptr": label_indptr, "label_ids": label_ids}
+        return cls(config, X.shape[1], Y.shape[1], arrays)
+
+    def rank(self, X: sparse.csr_matrix, k: int, *, skip_own: bool = False, threads: int = 1) -> CsrArrays:
+        """``indptr, label ids, scores``: the ``k`` best labels of every row, best first, equal ones by id.
+
+        With ``skip_own`` training example i has no vote on row i: the training set's own rows are then
+        ranked as if each were new.
+        """
+        config = self.config
+        return self._native.vote(*csr_arrays(X), config.neighbours, config.power, k, skip_own, threads)
+
+    def nearest(self, X: sparse.csr_matrix, *, skip_own: bool = False, threads: int = 1) -> CsrArrays:
+        """``indptr, row numbers of training examples, inner products`` of those that vote, nearest first."""
+        return self._native.nearest(*csr_arrays(X), self.config.neighbours, skip_own, threads)
+
+    def state(self) -> dict[str, npt.NDArray]:
+        """Plain arrays for the store."""
+        return self._arrays
+
+    @classmethod
+    def from_state(
+        cls, arrays: Mapping[str, npt.NDArray], config: NeighboursConfig, n_features: int, n_labels: int
+    ) -> Neighbours:
+        """The inverse of `state`. Arrays, memory-mapped ones too, are used where they lie."""
+        return cls(config, n_features, n_labels, store.typed(arrays, _ARRAYS))
