@@ -25,7 +25,7 @@ def test_a_given_weight_adds_up_the_two_scores():
     queries = planted(40, 20, 60, seed=1)[0]
     model = treetop.make("hybrid", weight=0.4, **SMALL).fit(X, Y)
     linear, neighbours = (half.predict(queries, k=20).to_csr().toarray() for half in halves(X, Y))
-    both = 0.6 * linear + 0.4 * neighbours
+    both = 0.6 * np.sqrt(linear) + 0.4 * neighbours
     predictions = model.predict(queries, k=3)
     for row, answers in enumerate(predictions):
         expected = np.sort(both[row])[::-1][:3]
@@ -53,7 +53,7 @@ def test_the_learned_weight_ranks_held_out_examples_best():
     names = Strings.numbers(30)
     quality = {}
     for weight in (0.0, *hybrid.GRID):
-        both = sparse.csr_matrix((1 - weight) * lists[0] + weight * lists[1])
+        both = sparse.csr_matrix((1 - weight) * np.sqrt(lists[0]) + weight * lists[1])
         predictions = treetop.Predictions.from_csr(both, names).top(5)
         quality[weight] = treetop.evaluate(predictions, truth)
     harmless = [w for w in quality if all(quality[w][name] >= quality[0][name] for name in hybrid.KEPT)]
