@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 NATIVE := CMakeLists.txt pyproject.toml $(wildcard cpp/*.?pp cpp/*.py cpp/bindings/*.?pp cpp/kernels/*.?pp)
 
-.PHONY: demo test bench bench-scale format lint types cpp-test clean
+.PHONY: demo test bench bench-scale format lint types cpp-test cpp-test-arm clean
 
 demo: $(VENV)/.installed
 	$(BIN)/treetop demo
@@ -30,6 +30,15 @@ cpp-test: $(VENV)/.installed-test
 	    -DPython_EXECUTABLE="$(abspath $(BIN))/python" >/dev/null
 	PATH="$(abspath $(BIN)):$$PATH" cmake --build build/cpp-tests
 	PATH="$(abspath $(BIN)):$$PATH" ctest --test-dir build/cpp-tests --output-on-failure
+
+# The same tests with NEON kernels, for ARM processors; needs g++-aarch64-linux-gnu and qemu-user-static.
+cpp-test-arm: $(VENV)/.installed-test
+	PATH="$(abspath $(BIN)):$$PATH" cmake -S . -B build/cpp-tests-arm -G Ninja -DTREETOP_TESTS=ON \
+	    -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ \
+	    -DCMAKE_EXE_LINKER_FLAGS=-static -DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64-static \
+	    -DPython_EXECUTABLE="$(abspath $(BIN))/python" >/dev/null
+	PATH="$(abspath $(BIN)):$$PATH" cmake --build build/cpp-tests-arm
+	PATH="$(abspath $(BIN)):$$PATH" ctest --test-dir build/cpp-tests-arm --output-on-failure
 
 # Reference data: folders with train.jsonl.xz and test.jsonl.xz, by default those beside the checkout.
 DATA ?= ../shared/data/deb-tags ../shared/data/deb-deps ../shared/data/tib-core
