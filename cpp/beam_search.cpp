@@ -4,8 +4,12 @@
 #include <cmath>
 #include <limits>
 
+#include "chunk_scores.hpp"
+
 namespace treetop {
 namespace {
+
+constexpr float kLowest = -std::numeric_limits<float>::infinity();
 
 struct Candidate {
     float score;  // products are summed as logarithms, so that tiny scores keep their order
@@ -18,7 +22,7 @@ struct Candidate {
 };
 
 // NaN, from damaged weights or values that overflow, has no place in an order: it ranks last.
-float orderable(float raw) { return std::isnan(raw) ? -std::numeric_limits<float>::infinity() : raw; }
+float orderable(float raw) { return std::isnan(raw) ? kLowest : raw; }
 
 double log_transform(const Transform& transform, double u) {
     if (transform.kind == Transform::Kind::sigmoid) {
@@ -37,30 +41,180 @@ float combine(const Transform& transform, float u, float parent) {
     return static_cast<float>(value + transform.discount * double{parent});
 }
 
-void add_row(const Level& level, std::int64_t row, float value, float* out) {
-    for (std::int64_t e = level.rows[row]; e < level.rows[row + 1]; ++e) {
-        out[level.children[e]] += value * level.weights[e];
-    }
+// A raw score below which combine() cannot reach `wanted`: the inverse transform, a little less than exact.
+float least_raw(const Transform& transform, float wanted, float parent) {
+    if (transform.kind == Transform::Kind::raw) return wanted;
+    if (transform.noisy_or) return kLowest;
+    const double most = transform.discount * double{parent};
+    const double slack = 1e-6 * (std::abs(double{wanted}) + std::abs(most)) + 1e-9;
+    const double loss = std::max(0.0, most - double{wanted}) + slack;  // that -log T(u) may come to
+    const double exact = transform.kind == Transform::Kind::sigmoid
+                             ? -loss - std::log(-std::expm1(-loss))
+                             : 1.0 - std::pow(loss, 1.0 / transform.power);
+    return static_cast<float>(exact - 1e-6 * (1.0 + std::abs(exact)));
 }
+
+// The best `most` of the candidates offered, in a given place: a heap with the worst on top once it is full.
+class Best {
+public:
+    Best(Candidate* place, std::int32_t& count, std::int32_t most) : place_(place), count_(count), most_(most) {}
+
+    bool full() const { return count_ == most_; }
+    const Candidate& worst() const { return place_[0]; }
+
+    bool offer(const Candidate& candidate) {
+        if (!full()) {
+            place_[count_++] = candidate;
+            if (full()) std::make_heap(place_, place_ + count_);
+            return true;
+        }
+        if (!(candidate < place_[0])) return false;
+        std::pop_heap(place_, place_ + count_);
+        place_[count_ - 1] = candidate;
+        std::push_heap(place_, place_ + count_);
+        return true;
+    }
+
+private:
+    Candidate* place_;
+    std::int32_t& count_;
+    std::int32_t most_;
+};
+
+// The candidates of a block of rows after one level: `most` places for each row.
+struct Beam {
+    std::int32_t most = 0;
+    std::vector<Candidate> places;
+    std::vector<std::int32_t> counts;
+
+    void clear(std::size_t rows, std::int64_t most_nodes) {
+        most = static_cast<std::int32_t>(most_nodes);
+        places.resize(rows * static_cast<std::size_t>(most));
+        counts.assign(rows, 0);
+    }
+    std::span<Candidate> row(std::size_t r) {
+        return {places.data() + r * static_cast<std::size_t>(most), static_cast<std::size_t>(counts[r])};
+    }
+    Best best(std::size_t r) { return {places.data() + r * static_cast<std::size_t>(most), counts[r], most}; }
+};
 
 // Walks a block of rows down the tree together, so that a chunk of weights is fetched once for all its queries.
 class BlockSearch {
 public:
-    BlockSearch(const Search& search, const Csr& queries) : search_(search), queries_(queries) {}
+    BlockSearch(const Search& search, const Csr& queries) : search_(search), queries_(queries) {
+        std::int64_t widest = kLeastScores;
+        for (const Level& level : search.levels) widest = std::max(widest, level.widest);
+        scores_.resize(static_cast<std::size_t>(widest));
+    }
 
     Ranking run(std::int64_t begin, std::int64_t end) {
         begin_ = begin;
-        const auto count = static_cast<std::size_t>(end - begin);
+        const auto rows = static_cast<std::size_t>(end - begin);
+        scatter_features(begin, end);
         // The root: log 1 where scores multiply, 0 where they meet in a noisy or.
-        beam_.assign(count, {Candidate{0.0F, 0.0F, 0}});
+        beam_.clear(rows, 1);
+        for (std::size_t r = 0; r < rows; ++r) beam_.best(r).offer({0.0F, 0.0F, 0});
         for (std::size_t t = 0; t < search_.levels.size(); ++t) descend(t);
+        return ranking();
+    }
 
+private:
+    struct Visit {
+        std::int32_t row;   // in the block
+        std::int32_t rank;  // of the node in the row's beam
+    };
+
+    void scatter_features(std::int64_t begin, std::int64_t end) {
+        const int bits = feature_bits(queries_.cols);
+        const std::int64_t first = queries_.indptr[begin];
+        hashes_.resize(static_cast<std::size_t>(queries_.indptr[end] - first));
+        const std::int32_t* features = queries_.indices + first;
+        for (std::size_t j = 0; j < hashes_.size(); ++j) hashes_[j] = scatter(features[j], bits);
+    }
+
+    void descend(std::size_t t) {
+        const Level& level = search_.levels[t];
+        const std::size_t rows = beam_.counts.size();
+        next_.clear(rows, std::min(search_.beams[t], level.nodes()));
+        // The first nodes of the beams go first: what they find spares many rows a look at the others.
+        std::int32_t from = 0;
+        for (const std::int32_t to : {std::min(kFirstRanks, beam_.most), beam_.most}) {
+            visits_.clear();
+            for (std::size_t r = 0; r < rows; ++r) {
+                const auto row = beam_.row(r);
+                const auto end = std::min<std::size_t>(static_cast<std::size_t>(to), row.size());
+                for (auto rank = static_cast<std::size_t>(from); rank < end; ++rank) {
+                    if (hopeless(t, row[rank], next_.best(r))) break;
+                    visits_.push_back({static_cast<std::int32_t>(r), static_cast<std::int32_t>(rank)});
+                }
+            }
+            if (rows > 1) group_by_node(level);
+            for (const Visit& visit : visits_) expand(t, visit);
+            from = to;
+        }
+        for (std::size_t r = 0; r < rows; ++r) std::ranges::sort(next_.row(r), std::less<>{});
+        std::swap(beam_, next_);
+    }
+
+    // Whether no child of the node can enter: no T(u) is more than 1.
+    bool hopeless(std::size_t t, const Candidate& parent, const Best& best) const {
+        const Transform& transform = search_.transforms[t];
+        if (!transform.multiplies() || !best.full()) return false;
+        return static_cast<float>(transform.discount * double{parent.score}) < best.worst().score;
+    }
+
+    const Candidate& node_of(const Visit& visit) {
+        return beam_.row(static_cast<std::size_t>(visit.row))[static_cast<std::size_t>(visit.rank)];
+    }
+
+    std::span<const std::uint32_t> hashes_of(const Visit& visit) const {
+        const std::int64_t* indptr = queries_.indptr + begin_;
+        return std::span(hashes_).subspan(static_cast<std::size_t>(indptr[visit.row] - indptr[0]),
+                                          static_cast<std::size_t>(indptr[visit.row + 1] - indptr[visit.row]));
+    }
+
+    void expand(std::size_t t, const Visit& visit) {
+        const Level& level = search_.levels[t];
+        const Transform& transform = search_.transforms[t];
+        const Candidate parent = node_of(visit);
+        Best best = next_.best(static_cast<std::size_t>(visit.row));
+        if (hopeless(t, parent, best)) return;
+        const std::int64_t first = level.offsets[parent.id];
+        if (level.carries(parent.id)) {
+            best.offer({parent.score, parent.raw, static_cast<std::int32_t>(first)});
+            return;
+        }
+        score_chunk(level, parent.id, hashes_of(visit), queries_.values(begin_ + visit.row).data(), scores_.data());
+
+        const std::int32_t* labels = t + 1 == search_.levels.size() ? search_.labels : nullptr;
+        float least = best.full() ? least_raw(transform, best.worst().score, parent.score) : kLowest;
+        const std::int64_t width = level.width(parent.id);
+        for (std::int64_t c = 0; c < width; ++c) {
+            if (scores_[static_cast<std::size_t>(c)] < least) continue;
+            const float raw = orderable(scores_[static_cast<std::size_t>(c)]);
+            const auto id = static_cast<std::int32_t>(first + c);
+            const bool entered = best.offer({combine(transform, raw, parent.score), raw, labels ? labels[id] : id});
+            if (!entered) least = least_raw(transform, best.worst().score, parent.score);
+        }
+    }
+
+    // A counting sort of the visits over the nodes of the level above.
+    void group_by_node(const Level& level) {
+        starts_.assign(static_cast<std::size_t>(level.parents) + 1, 0);
+        const auto place = [this](const Visit& visit) { return static_cast<std::size_t>(node_of(visit).id); };
+        for (const Visit& visit : visits_) ++starts_[place(visit) + 1];
+        for (std::size_t p = 1; p < starts_.size(); ++p) starts_[p] += starts_[p - 1];
+        sorted_.resize(visits_.size());
+        for (const Visit& visit : visits_) sorted_[static_cast<std::size_t>(starts_[place(visit)]++)] = visit;
+        std::swap(visits_, sorted_);
+    }
+
+    Ranking ranking() {
         Ranking ranking;
         const Transform& transform = search_.transforms.back();
-        const bool exponentiate =
-            transform.kind != Transform::Kind::raw && !transform.noisy_or && !transform.log;
-        for (const auto& row : beam_) {
-            for (const auto& candidate : row) {
+        const bool exponentiate = transform.multiplies() && !transform.log;
+        for (std::size_t r = 0; r < beam_.counts.size(); ++r) {
+            for (const auto& candidate : beam_.row(r)) {
                 ranking.ids.push_back(candidate.id);
                 ranking.scores.push_back(exponentiate ? std::exp(candidate.score) : candidate.score);
             }
@@ -69,160 +223,41 @@ public:
         return ranking;
     }
 
-private:
-    struct Visit {
-        std::int32_t query;   // in the block
-        std::int64_t output;  // where its children's scores go
-    };
-
-    void descend(std::size_t t) {
-        const Level& level = search_.levels[t];
-        const Transform& transform = search_.transforms[t];
-        group_by_node(level);
-        score_chunks(level);
-
-        const bool last = t + 1 == search_.levels.size();
-        const std::int32_t* labels = last ? search_.labels : nullptr;
-        const auto keep = static_cast<std::size_t>(search_.beams[t]);
-        std::size_t output = 0;
-        std::vector<Candidate> candidates;
-        for (auto& row : beam_) {
-            candidates.clear();
-            for (const auto& [parent_score, parent_raw, node] : row) {
-                const std::int64_t first = level.offsets[node];
-                const std::int64_t width = level.width(node);
-                if (level.carries(node)) {
-                    candidates.push_back({parent_score, parent_raw, static_cast<std::int32_t>(first)});
-                    ++output;
-                    continue;
-                }
-                for (std::int64_t c = 0; c < width; ++c, ++output) {
-                    const auto id = static_cast<std::int32_t>(first + c);
-                    const float raw = orderable(outputs_[output]);
-                    candidates.push_back({combine(transform, raw, parent_score), raw, labels ? labels[id] : id});
-                }
-            }
-            if (candidates.size() > keep) {
-                std::nth_element(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(keep),
-                                 candidates.end());
-                candidates.resize(keep);
-            }
-            std::sort(candidates.begin(), candidates.end());
-            row.assign(candidates.begin(), candidates.end());
-        }
-    }
-
-    // visits_ sorted by node: a counting sort over the nodes of the level above.
-    void group_by_node(const Level& level) {
-        starts_.assign(static_cast<std::size_t>(level.parents) + 1, 0);
-        std::size_t total = 0;
-        for (const auto& row : beam_) {
-            for (const auto& candidate : row) ++starts_[static_cast<std::size_t>(candidate.id) + 1];
-            total += row.size();
-        }
-        for (std::size_t p = 1; p < starts_.size(); ++p) starts_[p] += starts_[p - 1];
-        visits_.resize(total);
-        std::int64_t output = 0;
-        for (std::size_t q = 0; q < beam_.size(); ++q) {
-            for (const auto& candidate : beam_[q]) {
-                auto& place = starts_[static_cast<std::size_t>(candidate.id)];
-                visits_[static_cast<std::size_t>(place++)] = {static_cast<std::int32_t>(q), output};
-                output += level.width(candidate.id);
-            }
-        }
-        outputs_.resize(static_cast<std::size_t>(output));
-        // Each start has moved to the start of the next node; shift back.
-        std::copy_backward(starts_.begin(), starts_.end() - 1, starts_.end());
-        starts_[0] = 0;
-    }
-
-    void score_chunks(const Level& level) {
-        for (std::int64_t parent = 0; parent < level.parents; ++parent) {
-            const auto from = static_cast<std::size_t>(starts_[static_cast<std::size_t>(parent)]);
-            const auto to = static_cast<std::size_t>(starts_[static_cast<std::size_t>(parent) + 1]);
-            if (from == to || level.carries(parent)) continue;
-            const std::span<const Visit> visits(visits_.data() + from, to - from);
-            const float* biases = level.biases + level.offsets[parent];
-            for (const auto& visit : visits) {
-                std::copy(biases, biases + level.width(parent), outputs_.begin() + visit.output);
-            }
-            if (visits.size() > 1) {
-                score_by_map(level, parent, visits);
-            } else {
-                score_by_merge(level, parent, visits.front());
-            }
-        }
-    }
-
-    // Many queries: a table feature -> row, filled once for the chunk.
-    void score_by_map(const Level& level, std::int64_t parent, std::span<const Visit> visits) {
-        row_of_.resize(static_cast<std::size_t>(queries_.cols), -1);
-        const std::int64_t begin = level.chunks[parent];
-        const std::int64_t end = level.chunks[parent + 1];
-        for (std::int64_t r = begin; r < end; ++r) row_of_[static_cast<std::size_t>(level.features[r])] = r;
-        for (const auto& visit : visits) {
-            const auto ids = queries_.row(begin_ + visit.query);
-            const auto values = queries_.values(begin_ + visit.query);
-            float* out = outputs_.data() + visit.output;
-            for (std::size_t j = 0; j < ids.size(); ++j) {
-                const std::int64_t row = row_of_[static_cast<std::size_t>(ids[j])];
-                if (row >= 0) add_row(level, row, values[j], out);
-            }
-        }
-        for (std::int64_t r = begin; r < end; ++r) row_of_[static_cast<std::size_t>(level.features[r])] = -1;
-    }
-
-    // One query: for each of its features gallop ahead in the chunk's sorted features.
-    void score_by_merge(const Level& level, std::int64_t parent, const Visit& visit) {
-        const auto ids = queries_.row(begin_ + visit.query);
-        const auto values = queries_.values(begin_ + visit.query);
-        float* out = outputs_.data() + visit.output;
-        const std::int32_t* at = level.features + level.chunks[parent];
-        const std::int32_t* end = level.features + level.chunks[parent + 1];
-        for (std::size_t j = 0; j < ids.size() && at < end; ++j) {
-            std::ptrdiff_t stride = 1;
-            while (stride < end - at && at[stride] < ids[j]) stride *= 2;
-            at = std::lower_bound(at, at + std::min(stride + 1, end - at), ids[j]);
-            if (at < end && *at == ids[j]) add_row(level, at - level.features, values[j], out);
-        }
-    }
+    static constexpr std::int32_t kFirstRanks = 2;
 
     const Search& search_;
     const Csr& queries_;
     std::int64_t begin_ = 0;
-    std::vector<std::vector<Candidate>> beam_;
-    std::vector<Visit> visits_;
+    std::vector<std::uint32_t> hashes_;  // of the block's features
+    Beam beam_, next_;
+    std::vector<Visit> visits_, sorted_;
     std::vector<std::int64_t> starts_;
-    std::vector<float> outputs_;
-    std::vector<std::int64_t> row_of_;  // -1 between uses
+    std::vector<float> scores_;  // of the children of one node
 };
 
-// Rows per block: enough to share chunks, few enough that the scores of a block stay small.
+// Rows per block: enough to share chunks, few enough that every thread has several blocks and the beams stay small.
 std::int64_t block_rows(const Search& search, std::int64_t rows, int threads) {
-    constexpr std::int64_t kScores = std::int64_t{1} << 22;
+    constexpr std::int64_t kCandidates = std::int64_t{1} << 20;
     std::int64_t widest = 1;
-    std::int64_t beam = 1;
     for (std::size_t t = 0; t < search.levels.size(); ++t) {
-        const Level& level = search.levels[t];
-        std::int64_t width = 0;
-        for (std::int64_t p = 0; p < level.parents; ++p) width = std::max(width, level.width(p));
-        widest = std::max(widest, std::min(beam * width, level.nodes()));
-        beam = search.beams[t];
+        widest = std::max(widest, std::min(search.beams[t], search.levels[t].nodes()));
     }
-    const std::int64_t fair = (rows + threads - 1) / std::max(threads, 1);
-    return std::clamp<std::int64_t>(std::min(kScores / widest, fair), 1, 4096);
+    const std::int64_t fair = rows / (4 * std::max<std::int64_t>(threads, 1));
+    return std::clamp<std::int64_t>(std::min(kCandidates / widest, fair), 1, 8192);
 }
 
 }  // namespace
 
 Ranking search(const Search& search, const Csr& queries, int threads, Monitor* monitor) {
     const std::int64_t block = block_rows(search, queries.rows, threads);
-    std::vector<Ranking> parts(static_cast<std::size_t>((queries.rows + block - 1) / block));
-    std::vector<BlockSearch> workers(static_cast<std::size_t>(std::max(threads, 1)), BlockSearch(search, queries));
+    const std::int64_t blocks = (queries.rows + block - 1) / block;
+    const int workers = static_cast<int>(std::clamp<std::int64_t>(blocks, 1, std::max(threads, 1)));
+    std::vector<Ranking> parts(static_cast<std::size_t>(blocks));
+    std::vector<BlockSearch> searches(static_cast<std::size_t>(workers), BlockSearch(search, queries));
     parallel_blocks(
-        queries.rows, block, threads,
+        queries.rows, block, workers,
         [&](std::int64_t begin, std::int64_t end, int worker) {
-            parts[static_cast<std::size_t>(begin / block)] = workers[static_cast<std::size_t>(worker)].run(begin, end);
+            parts[static_cast<std::size_t>(begin / block)] = searches[static_cast<std::size_t>(worker)].run(begin, end);
         },
         monitor);
     return join(parts);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "csr.hpp"
-#include "level.hpp"
+#include "packed_level.hpp"
 #include "parallel.hpp"
 #include "ranking.hpp"
 
@@ -24,6 +24,8 @@ struct Transform {
     bool noisy_or = false;  // 1 - (1 - T(u))(1 - S) instead of the product T(u) S
     bool log = false;       // give the logarithm of the product back
     double discount = 1.0;  // of the parent's share in a product: T(u) S^discount
+
+    bool multiplies() const { return kind != Kind::raw && !noisy_or; }
 };
 
 struct Search {
@@ -33,7 +35,8 @@ struct Search {
     const std::int32_t* labels = nullptr;     // leaf position -> label id; null: positions
 };
 
-// Ranks all rows of `queries`; equal scores go by raw score, then by smaller id. Scores do not depend on threads or on which rows come together.
+// Ranks all rows of `queries`; equal scores go by raw score, then by smaller id. Scores do not depend on threads or
+// on which rows come together.
 Ranking search(const Search& search, const Csr& queries, int threads, Monitor* monitor = nullptr);
 
 }  // namespace treetop

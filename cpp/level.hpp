@@ -1,4 +1,4 @@
-// One level of a tree model: the classifiers of all nodes of a level, chunked by parent.
+// Training one level of a tree model: the classifiers of all its nodes.
 #pragma once
 
 #include <cstddef>
@@ -14,26 +14,9 @@
 
 namespace treetop {
 
-// Siblings are always scored together, so their weights lie together: parent p owns the rows
-// [chunks[p], chunks[p+1]); row r belongs to feature features[r] (ascending inside a chunk) and holds the entries
-// [rows[r], rows[r+1]): child (counted inside the parent) and weight.
-struct Level {
-    std::int64_t parents = 0;
-    const std::int64_t* offsets = nullptr;  // children of p: [offsets[p], offsets[p+1])
-    const std::int64_t* chunks = nullptr;
-    const std::int32_t* features = nullptr;
-    const std::int64_t* rows = nullptr;
-    const std::int32_t* children = nullptr;
-    const float* weights = nullptr;
-    const float* biases = nullptr;  // one per child node
-    // Internal levels carry an only child down unscored: it adds no decision.
-    bool last = false;
-
-    std::int64_t width(std::int64_t parent) const { return offsets[parent + 1] - offsets[parent]; }
-    std::int64_t nodes() const { return offsets[parents]; }
-    bool carries(std::int64_t parent) const { return !last && width(parent) == 1; }
-};
-
+// Weights are chunked by parent: parent p owns the rows [chunks[p], chunks[p+1]); row r belongs to feature
+// features[r] (ascending inside a chunk) and holds the entries [rows[r], rows[r+1]): child (counted inside the
+// parent) and weight.
 struct TrainedLevel {
     std::vector<std::int64_t> chunks;
     std::vector<std::int32_t> features;

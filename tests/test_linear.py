@@ -11,9 +11,10 @@ from conftest import planted
 from treetop import LabelTree
 from treetop.errors import ConfigError, DataError
 from treetop.linear import LinearConfig, TreeModel
+from treetop.sparse import csr_arrays
 from treetop.tree import TreeConfig, build_tree, pifa
 
-TIGHT = LinearConfig(tolerance=1e-8, max_passes=10_000, threshold=0.0)
+TIGHT = LinearConfig(tolerance=1e-8, max_passes=10_000, threshold=0.0, weight_bits=32)
 
 
 def small_tree(X, Y, **settings):
@@ -87,8 +88,8 @@ def test_without_bias():
 def test_threshold_drops_small_weights_only():
     X, Y = planted(150, 20, 50, seed=3)
     tree = small_tree(X, Y)
-    full = TreeModel.fit(X, Y, tree, LinearConfig(threshold=0.0))
-    pruned = TreeModel.fit(X, Y, tree, LinearConfig(threshold=0.2))
+    full = TreeModel.fit(X, Y, tree, LinearConfig(threshold=0.0, weight_bits=32))
+    pruned = TreeModel.fit(X, Y, tree, LinearConfig(threshold=0.2, weight_bits=32))
     for whole, thin in zip(full.levels, pruned.levels, strict=True):
         expected = whole.to_csr(50).toarray()
         expected[:, :-1][np.abs(expected[:, :-1]) < 0.2] = 0
@@ -215,7 +216,7 @@ def test_matcher_aware_negatives_are_the_beam():
     tree = small_tree(X, Y)
     config = TIGHT.replace_settings({"negatives": "man", "beam": (2,)})
     model = TreeModel.fit(X, Y, tree, config)
-    indptr, nodes, _ = model._search(X, tree.depth - 1, config.beams(tree.depth - 1), 1)
+    indptr, nodes, _ = model._search(csr_arrays(X), tree.depth - 1, config.beams(tree.depth - 1), 1)
     visited = sparse.csr_matrix((np.ones(len(nodes)), nodes, indptr), shape=(150, tree.sizes[-2])).toarray()
     weights = model.levels[-1].to_csr(50).toarray()
     labels = Y[:, tree.labels].toarray()
@@ -262,7 +263,7 @@ def test_matcher_aware_negatives_use_the_beams_of_the_search():
     assert tree.depth == 3
     narrow = TreeModel.fit(X, Y, tree, LinearConfig(negatives=("man",), beam=(1,)))
     widening = TreeModel.fit(X, Y, tree, LinearConfig(negatives=("man",), beam=(1, 1000)))
-    np.testing.assert_array_equal(narrow.levels[1].weights, widening.levels[1].weights)
+    np.testing.assert_array_equal(narrow.levels[1].bytes, widening.levels[1].bytes)
 
 
 def test_given_negatives_of_labels_outside_the_tree_are_passed_over():
@@ -274,4 +275,4 @@ def test_given_negatives_of_labels_outside_the_tree_are_passed_over():
     wider = sparse.csr_matrix(np.ones((150, 21), np.float32))
     Y_wider = sparse.hstack([Y, sparse.csr_matrix((150, 1), dtype=np.float32)], format="csr")
     same = TreeModel.fit(X, Y_wider, tree, config, negatives=wider)
-    np.testing.assert_array_equal(plain.levels[-1].weights, same.levels[-1].weights)
+    np.testing.assert_array_equal(plain.levels[-1].bytes, same.levels[-1].bytes)

@@ -4,14 +4,18 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include <cstdint>
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <span>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "csr.hpp"
 #include "parallel.hpp"
+#include "ranking.hpp"
 
 namespace treetop::bindings {
 
@@ -21,6 +25,11 @@ template <typename T>
 using In = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <typename T>
 using Out = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+
+template <typename T>
+std::span<const T> span_of(const In<T>& array) {
+    return {array.data(), array.size()};
+}
 
 // Hands a vector's memory to numpy.
 template <typename T>
@@ -50,6 +59,22 @@ inline Csr csr(const In<std::int64_t>& indptr, const In<std::int32_t>& indices, 
     if (data.size() != indices.size()) throw std::invalid_argument("data and indices differ in length");
     view.data = data.data();
     return view;
+}
+
+inline void require(bool condition, const char* message) {
+    if (!condition) throw std::invalid_argument(message);
+}
+
+// Whether pointers into another array ascend from 0.
+inline bool ascending(const In<std::int64_t>& values) {
+    return values.size() > 0 && values.data()[0] == 0 && std::is_sorted(values.data(), values.data() + values.size());
+}
+
+inline std::int64_t last_of(const In<std::int64_t>& values) { return values.data()[values.size() - 1]; }
+
+inline auto give_ranking(Ranking&& ranking) {
+    return std::make_tuple(give(std::move(ranking.indptr)), give(std::move(ranking.ids)),
+                           give(std::move(ranking.scores)));
 }
 
 // Calls a Python function with (done, total) while the core works without the GIL, and lets Ctrl-C through.

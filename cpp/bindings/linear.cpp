@@ -1,14 +1,11 @@
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <optional>
 #include <string>
 
 #include "arrays.hpp"
-#include "beam_search.hpp"
 #include "clustering.hpp"
 #include "label_vectors.hpp"
 #include "level.hpp"
@@ -18,66 +15,6 @@
 
 namespace treetop::bindings {
 namespace {
-
-void require(bool condition, const char* message) {
-    if (!condition) throw std::invalid_argument(message);
-}
-
-bool ascending(const In<std::int64_t>& values) {
-    return values.size() > 0 && values.data()[0] == 0 && std::is_sorted(values.data(), values.data() + values.size());
-}
-
-std::int64_t last_of(const In<std::int64_t>& values) { return values.data()[values.size() - 1]; }
-
-// Keeps the arrays of a level alive (they may be memory-mapped) and checks that they fit together, so that a
-// wrong file can give an error but never a wild read.
-class BoundLevel {
-public:
-    BoundLevel(In<std::int64_t> offsets, In<std::int64_t> chunks, In<std::int32_t> features, In<std::int64_t> rows,
-               In<std::int32_t> children, In<float> weights, In<float> biases, bool last)
-        : offsets_(offsets), chunks_(chunks), features_(features), rows_(rows), children_(children),
-          weights_(weights), biases_(biases) {
-        require(ascending(offsets) && ascending(chunks) && ascending(rows), "level pointers must ascend from 0");
-        require(chunks.size() == offsets.size(), "a level needs one chunk per parent");
-        require(last_of(chunks) == static_cast<std::int64_t>(features.size()), "chunks and features disagree");
-        require(rows.size() == features.size() + 1, "rows and features disagree");
-        require(last_of(rows) == static_cast<std::int64_t>(children.size()), "rows and children disagree");
-        require(children.size() == weights.size(), "children and weights disagree");
-        require(last_of(offsets) == static_cast<std::int64_t>(biases.size()), "offsets and biases disagree");
-
-        level_.parents = static_cast<std::int64_t>(offsets.size()) - 1;
-        level_.offsets = offsets.data();
-        level_.chunks = chunks.data();
-        level_.features = features.data();
-        level_.rows = rows.data();
-        level_.children = children.data();
-        level_.weights = weights.data();
-        level_.biases = biases.data();
-        level_.last = last;
-        for (std::size_t j = 0; j < features.size(); ++j) {
-            require(features.data()[j] >= 0, "a feature id is negative");
-            highest_feature_ = std::max(highest_feature_, features.data()[j]);
-        }
-        for (std::int64_t p = 0; p < level_.parents; ++p) {
-            const std::int64_t width = level_.width(p);
-            for (std::int64_t e = level_.rows[level_.chunks[p]]; e < level_.rows[level_.chunks[p + 1]]; ++e) {
-                require(level_.children[e] >= 0 && level_.children[e] < width, "a child lies outside its parent");
-            }
-        }
-    }
-
-    const Level& level() const { return level_; }
-    std::int32_t highest_feature() const { return highest_feature_; }
-
-private:
-    In<std::int64_t> offsets_, chunks_;
-    In<std::int32_t> features_;
-    In<std::int64_t> rows_;
-    In<std::int32_t> children_;
-    In<float> weights_, biases_;
-    Level level_;
-    std::int32_t highest_feature_ = -1;
-};
 
 // Keeps the training matrix alive beside what was made of it.
 class BoundRows {
@@ -132,30 +69,6 @@ private:
     LevelProblem problem_;
 };
 
-Transform transform_named(const std::string& name) {
-    Transform transform;
-    std::string rest = name;
-    if (rest == "raw") {
-        transform.kind = Transform::Kind::raw;
-        return transform;
-    }
-    if (rest.starts_with("log-")) {
-        transform.log = true;
-        rest = rest.substr(4);
-    } else if (rest.ends_with("-noisy-or")) {
-        transform.noisy_or = true;
-        rest = rest.substr(0, rest.size() - 9);
-    }
-    if (rest == "sigmoid") {
-        transform.kind = Transform::Kind::sigmoid;
-    } else if (rest.size() == 8 && rest[0] == 'l' && rest.ends_with("-hinge") && rest[1] >= '1' && rest[1] <= '6') {
-        transform.power = rest[1] - '0';
-    } else {
-        throw std::invalid_argument("unknown score transform " + name);
-    }
-    return transform;
-}
-
 Loss loss_named(const std::string& name) {
     if (name == "squared-hinge") return Loss::squared_hinge;
     if (name == "hinge") return Loss::hinge;
@@ -168,11 +81,6 @@ auto give_clusters(Clusters&& clusters) {
     std::vector<Out<std::int64_t>> offsets;
     for (auto& level : clusters.offsets) offsets.push_back(give(std::move(level)));
     return std::make_tuple(give(std::move(clusters.order)), std::move(offsets));
-}
-
-auto give_ranking(Ranking&& ranking) {
-    return std::make_tuple(give(std::move(ranking.indptr)), give(std::move(ranking.ids)),
-                           give(std::move(ranking.scores)));
 }
 
 }  // namespace
@@ -286,46 +194,6 @@ void bind_linear(nb::module_& module) {
                 &monitor);
         },
         nb::arg("problems"), nb::arg("threads"), nb::arg("on_level"), nb::arg("progress").none() = nb::none());
-
-    nb::class_<BoundLevel>(module, "Level")
-        .def(nb::init<In<std::int64_t>, In<std::int64_t>, In<std::int32_t>, In<std::int64_t>, In<std::int32_t>,
-                      In<float>, In<float>, bool>(),
-             nb::arg("offsets"), nb::arg("chunks"), nb::arg("features"), nb::arg("rows"), nb::arg("children"),
-             nb::arg("weights"), nb::arg("biases"), nb::arg("last"));
-
-    module.def(
-        "beam_search",
-        [](std::vector<const BoundLevel*> levels, std::vector<std::string> transforms, double discount,
-           std::vector<std::int64_t> beams, std::optional<In<std::int32_t>> labels, In<std::int64_t> indptr,
-           In<std::int32_t> indices, In<float> data, std::int64_t features, int threads, nb::object progress) {
-            require(!levels.empty(), "a search needs at least one level");
-            require(transforms.size() == levels.size() && beams.size() == levels.size(),
-                    "one transform and one beam size per level are needed");
-            std::vector<Level> views;
-            std::vector<Transform> kinds;
-            for (std::size_t t = 0; t < levels.size(); ++t) {
-                views.push_back(levels[t]->level());
-                kinds.push_back(transform_named(transforms[t]));
-                kinds.back().discount = discount;
-                require(beams[t] >= 1, "beam sizes must be at least 1");
-                require(levels[t]->highest_feature() < features, "the model has more features than the input");
-                require(views[t].parents == (t == 0 ? 1 : views[t - 1].nodes()), "the levels do not fit together");
-            }
-            require(!labels || static_cast<std::int64_t>(labels->size()) == views.back().nodes(),
-                    "one label per leaf is needed");
-            const Csr queries = csr(indptr, indices, data, features);
-            const Search task{views, kinds, beams, labels ? labels->data() : nullptr};
-            PythonMonitor monitor(progress);
-            Ranking ranking;
-            {
-                nb::gil_scoped_release free;
-                ranking = search(task, queries, threads, &monitor);
-            }
-            return give_ranking(std::move(ranking));
-        },
-        nb::arg("levels"), nb::arg("transforms"), nb::arg("discount"), nb::arg("beams"), nb::arg("labels").none(),
-        nb::arg("indptr"), nb::arg("indices"), nb::arg("data"), nb::arg("features"), nb::arg("threads"),
-        nb::arg("progress").none() = nb::none());
 
     module.def(
         "combine",

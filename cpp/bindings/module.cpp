@@ -5,6 +5,7 @@ namespace treetop::bindings {
 void bind_linear(nanobind::module_& module);
 void bind_metrics(nanobind::module_& module);
 void bind_neighbours(nanobind::module_& module);
+void bind_search(nanobind::module_& module);
 void bind_text(nanobind::module_& module);
 }  // namespace treetop::bindings
 
@@ -15,5 +16,6 @@ NB_MODULE(_native, module) {
     treetop::bindings::bind_linear(module);
     treetop::bindings::bind_metrics(module);
     treetop::bindings::bind_neighbours(module);
+    treetop::bindings::bind_search(module);
     treetop::bindings::bind_text(module);
 }

@@ -39,11 +39,6 @@ Norm norm_named(const std::optional<std::string>& name) {
     throw std::invalid_argument("norm must be l1, l2 or None");
 }
 
-template <typename T>
-std::span<const T> span_of(const In<T>& array) {
-    return {array.data(), array.size()};
-}
-
 std::span<const char> chars_of(const In<std::uint8_t>& bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }

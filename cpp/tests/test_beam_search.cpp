@@ -1,25 +1,21 @@
 #include "beam_search.hpp"
 #include "check.hpp"
+#include "plain_level.hpp"
 
 #include <cmath>
 #include <vector>
 
+using treetop::Level;
+using treetop::Transform;
+
 // A tree of two clusters with two labels each; scores worked out by hand.
 int main() {
-    using treetop::Level;
-    using treetop::Transform;
-
-    const std::vector<std::int64_t> top_offsets{0, 2}, top_chunks{0, 2}, top_rows{0, 1, 2};
-    const std::vector<std::int32_t> top_features{0, 1}, top_children{0, 1};
-    const std::vector<float> top_weights{1.0F, 1.0F}, top_biases{0.0F, 0.5F};
-    Level top{1, top_offsets.data(), top_chunks.data(), top_features.data(), top_rows.data(), top_children.data(),
-              top_weights.data(), top_biases.data(), false};
-
-    const std::vector<std::int64_t> offsets{0, 2, 4}, chunks{0, 1, 2}, rows{0, 2, 3};
-    const std::vector<std::int32_t> features{0, 1}, children{0, 1, 1};
-    const std::vector<float> weights{0.25F, 1.0F, 1.0F}, biases{0.0F, 0.0F, 0.75F, 0.0F};
-    Level bottom{2, offsets.data(), chunks.data(), features.data(), rows.data(), children.data(), weights.data(),
-                 biases.data(), true};
+    const TestLevel top({0, 2}, {0, 2}, {0, 1}, {0, 1, 2}, {0, 1}, {1.0F, 1.0F}, {0.0F, 0.5F}, 2, false);
+    const auto bottom_of = [](float second) {
+        return TestLevel({0, 2, 4}, {0, 1, 2}, {0, 1}, {0, 2, 3}, {0, 1, 1}, {0.25F, second, 1.0F},
+                         {0.0F, 0.0F, 0.75F, 0.0F}, 2, true);
+    };
+    const TestLevel bottom = bottom_of(1.0F);
 
     const std::vector<std::int64_t> indptr{0, 1, 1};  // x0 = (1, 0); x1 = (0, 0)
     const std::vector<std::int32_t> indices{0};
@@ -31,7 +27,7 @@ int main() {
     queries.indices = indices.data();
     queries.data = data.data();
 
-    const std::vector<Level> levels{top, bottom};
+    const std::vector<Level> levels{top.level, bottom.level};
     const std::vector<std::int32_t> labels{30, 10, 20, 40};
     const std::vector<std::int64_t> wide{2, 4};
     const std::vector<Transform> hinge(2, Transform{});
@@ -62,9 +58,8 @@ int main() {
     CHECK(std::abs(either.scores[0] - (1 - (1 - p) * (1 - p))) < 1e-6);
 
     // A weight that is not a number sends its label to the end.
-    const std::vector<float> broken{0.25F, std::nanf(""), 1.0F};
-    bottom.weights = broken.data();
-    const std::vector<Level> damaged{top, bottom};
+    const TestLevel broken = bottom_of(std::nanf(""));
+    const std::vector<Level> damaged{top.level, broken.level};
     const auto rest = treetop::search({damaged, hinge, wide, labels.data()}, queries, 1);
     CHECK(rest.indptr[1] == 4 && rest.ids[3] == 10 && rest.scores[3] == 0.0F);
     return finish();

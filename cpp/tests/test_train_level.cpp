@@ -3,6 +3,7 @@
 #include "label_vectors.hpp"
 #include "level.hpp"
 #include "matrix.hpp"
+#include "plain_level.hpp"
 #include "random.hpp"
 
 #include <algorithm>
@@ -109,9 +110,9 @@ int main() {
     std::iota(all.begin(), all.end(), 0);
     problem.shortlist = {1, kDocuments, all_indptr.data(), all.data()};
     const auto flat = treetop::train_level(problem, 3);
-    treetop::Level level{1, problem.offsets.data(), flat.chunks.data(), flat.features.data(), flat.rows.data(),
-                         flat.children.data(), flat.weights.data(), flat.biases.data(), true};
-    const std::vector<treetop::Level> levels{level};
+    const TestLevel level(problem.offsets, flat.chunks, flat.features, flat.rows, flat.children, flat.weights,
+                          flat.biases, problem.features.cols, true, true);
+    const std::vector<treetop::Level> levels{level.level};
     const std::vector<treetop::Transform> hinge(1);
     const std::vector<std::int64_t> beams{5};
     const auto together = treetop::search({levels, hinge, beams, nullptr}, rows.source, 3);

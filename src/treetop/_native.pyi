@@ -110,18 +110,36 @@ def train_levels(
 ) -> None:
     """``on_level(number, (chunks, features, rows, children, weights, biases))`` as each level is complete."""
 
+def pack_level(
+    offsets: _I64,
+    chunks: _I64,
+    features: _I32,
+    rows: _I64,
+    children: _I32,
+    weights: _F32,
+    n_features: int,
+    coded: bool,
+    threads: int,
+) -> tuple[_I64, _I64, npt.NDArray[np.uint32], npt.NDArray[np.uint8], _F32]:
+    """``chunks, starts, buckets, bytes, codes`` of a packed level."""
+
 class Level:
+    """A packed level ready for use. The arrays are used where they lie, and checked as they are used."""
+
     def __init__(
         self,
         offsets: _I64,
         chunks: _I64,
-        features: _I32,
-        rows: _I64,
-        children: _I32,
-        weights: _F32,
+        starts: _I64,
+        buckets: npt.NDArray[np.uint32],
+        bytes: npt.NDArray[np.uint8],
+        codes: _F32,
         biases: _F32,
+        n_features: int,
         last: bool,
     ) -> None: ...
+    def unpack(self) -> tuple[_I64, _I32, _F32]:
+        """``nodes, features, weights`` of all entries, in no order."""
 
 def beam_search(
     levels: Sequence[Level],

@@ -42,6 +42,9 @@ class LinearConfig(Config):
     )
     max_passes: int = setting(100, "passes of the solver over a label's examples at most", at_least=1)
     threshold: float = setting(0.1, "weights smaller than this are dropped", at_least=0)
+    weight_bits: int = setting(
+        8, "bits of a stored weight: 8 (the nearest of 255 values) or 32 (exact)", choices=(8, 32)
+    )
     negatives: tuple[str, ...] = setting(
         ("tfn",),
         "whose texts are negatives: tfn (siblings of the true nodes), man (nodes the beam would visit), "

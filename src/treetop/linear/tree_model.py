@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,49 +16,9 @@ from ..progress import step
 from ..sparse import binarize, csr_arrays, merge_columns, normalize_rows, transpose
 from ..tree import LabelTree
 from .config import LinearConfig
+from .level_weights import LevelWeights
 
 Ranked = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]
-
-
-@dataclass(frozen=True, eq=False)
-class LevelWeights:
-    """The classifiers of one level, chunked by parent (layout: cpp/level.hpp)."""
-
-    offsets: npt.NDArray[np.int64]
-    chunks: npt.NDArray[np.int64]
-    features: npt.NDArray[np.int32]
-    rows: npt.NDArray[np.int64]
-    children: npt.NDArray[np.int32]
-    weights: npt.NDArray[np.float32]
-    biases: npt.NDArray[np.float32]
-    last: bool
-
-    TYPES: ClassVar[dict[str, type[np.generic]]] = {
-        "chunks": np.int64,
-        "features": np.int32,
-        "rows": np.int64,
-        "children": np.int32,
-        "weights": np.float32,
-        "biases": np.float32,
-    }
-
-    @cached_property
-    def native(self) -> _native.Level:
-        arrays = {name: getattr(self, name) for name in self.TYPES}
-        try:
-            return _native.Level(self.offsets, last=self.last, **arrays)
-        except ValueError as error:
-            raise DataError(f"the weights of a level do not fit together: {error}") from None
-
-    def to_csr(self, n_features: int) -> sparse.csr_matrix:
-        """Nodes × features, the bias in one more column at the end."""
-        parents = np.repeat(np.arange(len(self.chunks) - 1), np.diff(self.chunks))
-        lengths = np.diff(self.rows)
-        nodes = np.repeat(self.offsets[parents], lengths) + self.children
-        nodes = np.append(nodes, np.arange(len(self.biases)))
-        columns = np.append(np.repeat(self.features, lengths), np.full(len(self.biases), n_features))
-        values = np.append(self.weights, self.biases)
-        return sparse.csr_matrix((values, (nodes, columns)), shape=(len(self.biases), n_features + 1))
 
 
 class TreeModel:
@@ -111,7 +69,9 @@ class TreeModel:
                 config.threshold,
                 seed + level,
             )
-            name = checkpoints.name_of("level", source, *arrays, config.solver_settings())
+            name = checkpoints.name_of(
+                "level", source, *arrays, config.solver_settings(), config.weight_bits
+            )
             solver = _native.SolverOptions(**config.solver_settings())
             waiting.append((name, _native.LevelProblem(rows, *arrays, solver)))
         model._train(waiting, threads)
@@ -126,7 +86,14 @@ class TreeModel:
 
         def keep(index: int, arrays: Any) -> None:
             number = todo[index]
-            finished[number] = dict(zip(LevelWeights.TYPES, arrays, strict=True))
+            finished[number] = LevelWeights.pack(
+                self.tree.offsets[first + number],
+                *arrays,
+                n_features=self.n_features,
+                last=first + number + 1 == depth,
+                bits=self.config.weight_bits,
+                threads=threads,
+            ).state()
             checkpoints.keep(names[number], finished[number])
 
         if todo:
@@ -134,9 +101,7 @@ class TreeModel:
             with step(f"Training level{'s' * (len(todo) > 1)} {listed} of {depth}") as progress:
                 _native.train_levels([problems[number][1] for number in todo], threads, keep, progress)
         for number in range(len(problems)):
-            level = first + number
-            offsets = self.tree.offsets[level]
-            self.levels.append(LevelWeights(offsets, last=level + 1 == depth, **finished[number]))
+            self.levels.append(self._level(first + number, finished[number]))
 
     def _shortlist(
         self,
@@ -168,14 +133,14 @@ class TreeModel:
         return binarize(sum(parts[1:], start=parts[0]))
 
     def rank(
-        self, X: sparse.csr_matrix, k: int, *, beam: tuple[int, ...] | None = None, threads: int = 1
+        self, X: Rows, k: int, *, beam: tuple[int, ...] | None = None, threads: int = 1
     ) -> Ranked:
         """``indptr, label ids, scores``: the ``k`` best labels of every row, best first."""
         config = self.config if beam is None else self.config.replace_settings({"beam": beam})
         beams = [*config.beams(self.tree.depth - 1), k]
         return self._search(X, self.tree.depth, beams, threads)
 
-    def _search(self, X: sparse.csr_matrix, levels: int, beams: list[int], threads: int) -> Ranked:
+    def _search(self, X: Rows, levels: int, beams: list[int], threads: int) -> Ranked:
         whole = levels == self.tree.depth
         try:
             return _native.beam_search(
@@ -195,9 +160,7 @@ class TreeModel:
         """Plain arrays for the store."""
         arrays = store.with_prefix("tree", self.tree.state())
         for number, level in enumerate(self.levels):
-            arrays |= store.with_prefix(
-                f"level{number}", {name: getattr(level, name) for name in LevelWeights.TYPES}
-            )
+            arrays |= store.with_prefix(f"level{number}", level.state())
         return arrays
 
     @classmethod
@@ -205,15 +168,15 @@ class TreeModel:
         cls, arrays: Mapping[str, npt.NDArray], config: LinearConfig, n_features: int
     ) -> TreeModel:
         tree = LabelTree.from_state(store.under_prefix("tree", arrays))
-        levels = [
-            LevelWeights(
-                tree.offsets[number],
-                last=number + 1 == tree.depth,
-                **store.typed(store.under_prefix(f"level{number}", arrays), LevelWeights.TYPES),
-            )
-            for number in range(tree.depth)
-        ]
-        return cls(tree, levels, config, n_features)
+        model = cls(tree, [], config, n_features)
+        for number in range(tree.depth):
+            level = store.typed(store.under_prefix(f"level{number}", arrays), LevelWeights.TYPES)
+            model.levels.append(model._level(number, level))
+        return model
+
+    def _level(self, number: int, arrays: Mapping[str, npt.NDArray]) -> LevelWeights:
+        last = number + 1 == self.tree.depth
+        return LevelWeights(self.tree.offsets[number], n_features=self.n_features, last=last, **arrays)
 
 
 def _like(Y: sparse.csr_matrix, negatives: Any, tree: LabelTree) -> sparse.csr_matrix:

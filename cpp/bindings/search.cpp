@@ -1,0 +1,184 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "arrays.hpp"
+#include "beam_search.hpp"
+#include "packed_level.hpp"
+
+namespace treetop::bindings {
+namespace {
+
+// Keeps the arrays of a level alive (they may be memory-mapped) and checks that their sizes fit together. What the
+// buckets hold is checked where it is read, so a damaged file gives an error or a wrong answer, never a wild read.
+class BoundLevel {
+public:
+    BoundLevel(In<std::int64_t> offsets, In<std::int64_t> chunks, In<std::int64_t> starts, In<std::uint32_t> buckets,
+               In<std::uint8_t> bytes, In<float> codes, In<float> biases, std::int64_t features, bool last)
+        : offsets_(offsets), chunks_(chunks), starts_(starts), buckets_(buckets), bytes_(bytes), codes_(codes),
+          biases_(biases) {
+        require(features >= 0 && features <= INT32_MAX, "the number of features is out of range");
+        require(ascending(offsets) && ascending(chunks) && ascending(starts), "level pointers must ascend from 0");
+        require(chunks.size() == offsets.size() && starts.size() == offsets.size(), "a level needs one chunk per parent");
+        require(last_of(chunks) == static_cast<std::int64_t>(buckets.size()), "chunks and buckets disagree");
+        require(last_of(starts) + static_cast<std::int64_t>(Level::kSlack) == static_cast<std::int64_t>(bytes.size()),
+                "starts and bytes disagree");
+        require(codes.size() == 0 || codes.size() == 256, "a level has 256 codes or none");
+        require(last_of(offsets) == static_cast<std::int64_t>(biases.size()), "offsets and biases disagree");
+        require(last_of(offsets) <= INT32_MAX, "a level has too many nodes");
+
+        level_.parents = static_cast<std::int64_t>(offsets.size()) - 1;
+        level_.offsets = offsets.data();
+        level_.chunks = chunks.data();
+        level_.starts = starts.data();
+        level_.buckets = buckets.data();
+        level_.bytes = bytes.data();
+        level_.codes = codes.size() == 0 ? nullptr : codes.data();
+        level_.biases = biases.data();
+        level_.feature_bits = feature_bits(features);
+        level_.last = last;
+        for (std::int64_t p = 0; p < level_.parents; ++p) {
+            level_.widest = std::max(level_.widest, level_.width(p));
+            const std::int64_t pointers = level_.chunks[p + 1] - level_.chunks[p];
+            const auto buckets_of_p = static_cast<std::uint64_t>(std::max<std::int64_t>(pointers - 1, 1));
+            require(pointers != 1 && std::has_single_bit(buckets_of_p) &&
+                        std::countr_zero(buckets_of_p) <= level_.feature_bits,
+                    "a chunk has a wrong number of buckets");
+        }
+    }
+
+    const Level& level() const { return level_; }
+
+private:
+    In<std::int64_t> offsets_, chunks_, starts_;
+    In<std::uint32_t> buckets_;
+    In<std::uint8_t> bytes_;
+    In<float> codes_, biases_;
+    Level level_;
+};
+
+PlainLevel plain_level(const In<std::int64_t>& offsets, const In<std::int64_t>& chunks,
+                       const In<std::int32_t>& features, const In<std::int64_t>& rows,
+                       const In<std::int32_t>& children, const In<float>& weights, std::int64_t n_features) {
+    require(ascending(offsets) && ascending(chunks) && ascending(rows), "level pointers must ascend from 0");
+    require(chunks.size() == offsets.size(), "a level needs one chunk per parent");
+    require(last_of(chunks) == static_cast<std::int64_t>(features.size()), "chunks and features disagree");
+    require(rows.size() == features.size() + 1, "rows and features disagree");
+    require(last_of(rows) == static_cast<std::int64_t>(children.size()), "rows and children disagree");
+    require(children.size() == weights.size(), "children and weights disagree");
+    const PlainLevel level{span_of(offsets), span_of(chunks),   span_of(features),
+                           span_of(rows),    span_of(children), span_of(weights)};
+    for (const auto feature : level.features) require(feature >= 0 && feature < n_features, "a feature is out of range");
+    for (std::size_t p = 0; p + 1 < level.offsets.size(); ++p) {
+        const std::int64_t width = level.offsets[p + 1] - level.offsets[p];
+        const auto first = static_cast<std::size_t>(level.rows[static_cast<std::size_t>(level.chunks[p])]);
+        const auto end = static_cast<std::size_t>(level.rows[static_cast<std::size_t>(level.chunks[p + 1])]);
+        for (const auto child : level.children.subspan(first, end - first)) {
+            require(child >= 0 && child < width, "a child lies outside its parent");
+        }
+    }
+    return level;
+}
+
+Transform transform_named(const std::string& name) {
+    Transform transform;
+    std::string rest = name;
+    if (rest == "raw") {
+        transform.kind = Transform::Kind::raw;
+        return transform;
+    }
+    if (rest.starts_with("log-")) {
+        transform.log = true;
+        rest = rest.substr(4);
+    } else if (rest.ends_with("-noisy-or")) {
+        transform.noisy_or = true;
+        rest = rest.substr(0, rest.size() - 9);
+    }
+    if (rest == "sigmoid") {
+        transform.kind = Transform::Kind::sigmoid;
+    } else if (rest.size() == 8 && rest[0] == 'l' && rest.ends_with("-hinge") && rest[1] >= '1' && rest[1] <= '6') {
+        transform.power = rest[1] - '0';
+    } else {
+        throw std::invalid_argument("unknown score transform " + name);
+    }
+    return transform;
+}
+
+}  // namespace
+
+void bind_search(nb::module_& module) {
+    module.def(
+        "pack_level",
+        [](In<std::int64_t> offsets, In<std::int64_t> chunks, In<std::int32_t> features, In<std::int64_t> rows,
+           In<std::int32_t> children, In<float> weights, std::int64_t n_features, bool coded, int threads) {
+            const PlainLevel level = plain_level(offsets, chunks, features, rows, children, weights, n_features);
+            PackedArrays packed;
+            {
+                nb::gil_scoped_release free;
+                packed = pack(level, n_features, coded, threads);
+            }
+            return std::make_tuple(give(std::move(packed.chunks)), give(std::move(packed.starts)),
+                                   give(std::move(packed.buckets)), give(std::move(packed.bytes)),
+                                   give(std::move(packed.codes)));
+        },
+        nb::arg("offsets"), nb::arg("chunks"), nb::arg("features"), nb::arg("rows"), nb::arg("children"),
+        nb::arg("weights"), nb::arg("n_features"), nb::arg("coded"), nb::arg("threads"));
+
+    nb::class_<BoundLevel>(module, "Level")
+        .def(nb::init<In<std::int64_t>, In<std::int64_t>, In<std::int64_t>, In<std::uint32_t>, In<std::uint8_t>,
+                      In<float>, In<float>, std::int64_t, bool>(),
+             nb::arg("offsets"), nb::arg("chunks"), nb::arg("starts"), nb::arg("buckets"), nb::arg("bytes"),
+             nb::arg("codes"), nb::arg("biases"), nb::arg("n_features"), nb::arg("last"))
+        .def("unpack", [](const BoundLevel& self) {
+            Triples triples;
+            {
+                nb::gil_scoped_release free;
+                triples = unpack(self.level());
+            }
+            return std::make_tuple(give(std::move(triples.nodes)), give(std::move(triples.features)),
+                                   give(std::move(triples.weights)));
+        });
+
+    module.def(
+        "beam_search",
+        [](std::vector<const BoundLevel*> levels, std::vector<std::string> transforms, double discount,
+           std::vector<std::int64_t> beams, std::optional<In<std::int32_t>> labels, In<std::int64_t> indptr,
+           In<std::int32_t> indices, In<float> data, std::int64_t features, int threads, nb::object progress) {
+            require(!levels.empty(), "a search needs at least one level");
+            require(transforms.size() == levels.size() && beams.size() == levels.size(),
+                    "one transform and one beam size per level are needed");
+            std::vector<Level> views;
+            std::vector<Transform> kinds;
+            for (std::size_t t = 0; t < levels.size(); ++t) {
+                views.push_back(levels[t]->level());
+                kinds.push_back(transform_named(transforms[t]));
+                kinds.back().discount = discount;
+                require(beams[t] >= 1, "beam sizes must be at least 1");
+                require(views[t].feature_bits == feature_bits(features), "the model has other features than the input");
+                require(views[t].parents == (t == 0 ? 1 : views[t - 1].nodes()), "the levels do not fit together");
+            }
+            require(!labels || static_cast<std::int64_t>(labels->size()) == views.back().nodes(),
+                    "one label per leaf is needed");
+            const Csr queries = csr(indptr, indices, data, features);
+            const Search task{views, kinds, beams, labels ? labels->data() : nullptr};
+            PythonMonitor monitor(progress);
+            Ranking ranking;
+            {
+                nb::gil_scoped_release free;
+                ranking = search(task, queries, threads, &monitor);
+            }
+            return give_ranking(std::move(ranking));
+        },
+        nb::arg("levels"), nb::arg("transforms"), nb::arg("discount"), nb::arg("beams"), nb::arg("labels").none(),
+        nb::arg("indptr"), nb::arg("indices"), nb::arg("data"), nb::arg("features"), nb::arg("threads"),
+        nb::arg("progress").none() = nb::none());
+}
+
+}  // namespace treetop::bindings

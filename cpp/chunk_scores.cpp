@@ -1,0 +1,107 @@
+#include "chunk_scores.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "ngram_tables.hpp"
+
+#if defined(__SSE2__) || defined(_M_X64)
+#define TREETOP_SSE2
+#include <emmintrin.h>
+#endif
+
+namespace treetop {
+namespace {
+
+constexpr std::size_t kGroup = 16;
+
+// Bit i is set where key i of a group of 16 is `key`. All 16 are read, though fewer may be meant.
+template <typename Key>
+std::uint32_t matches(const std::uint8_t* keys, Key key) {
+#ifdef TREETOP_SSE2
+    const auto part = [keys](int i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(keys) + i); };
+    if constexpr (sizeof(Key) == 1) {
+        return static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(part(0), _mm_set1_epi8(static_cast<char>(key)))));
+    } else if constexpr (sizeof(Key) == 2) {
+        const __m128i wanted = _mm_set1_epi16(static_cast<short>(key));
+        const __m128i found = _mm_packs_epi16(_mm_cmpeq_epi16(part(0), wanted), _mm_cmpeq_epi16(part(1), wanted));
+        return static_cast<std::uint32_t>(_mm_movemask_epi8(found));
+    } else {
+        const __m128i wanted = _mm_set1_epi32(static_cast<int>(key));
+        const __m128i low = _mm_packs_epi32(_mm_cmpeq_epi32(part(0), wanted), _mm_cmpeq_epi32(part(1), wanted));
+        const __m128i high = _mm_packs_epi32(_mm_cmpeq_epi32(part(2), wanted), _mm_cmpeq_epi32(part(3), wanted));
+        return static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(low, high)));
+    }
+#else
+    std::uint32_t found = 0;
+    for (std::size_t i = 0; i < kGroup; ++i) {
+        found |= static_cast<std::uint32_t>(read_as<Key>(keys + i * sizeof(Key)) == key) << i;
+    }
+    return found;
+#endif
+}
+
+// The sum of n bytes, eight at a time; up to seven bytes behind them are read.
+std::size_t sum_bytes(const std::uint8_t* bytes, std::size_t n) {
+    const auto sum_of_eight = [](std::uint64_t eight) {
+        constexpr std::uint64_t kEven = 0x00FF00FF00FF00FFU;
+        return (((eight & kEven) + ((eight >> 8) & kEven)) * 0x0001000100010001U) >> 48;
+    };
+    std::uint64_t sum = 0;
+    for (; n >= 8; n -= 8, bytes += 8) sum += sum_of_eight(read_as<std::uint64_t>(bytes));
+    return sum + sum_of_eight(read_as<std::uint64_t>(bytes) & ((std::uint64_t{1} << (8 * n)) - 1));
+}
+
+template <typename P>
+void add_row(const Row<P>& row, std::size_t length, const PackedChunk& chunk, float value, float* scores) {
+    for (std::size_t e = 0; e < length; ++e) {
+        const std::size_t child = row.child(e);
+        if constexpr (sizeof(typename P::Child) > 1) {
+            if (static_cast<std::int64_t>(child) >= chunk.width) continue;
+        }
+        scores[child] += value * row.weight(e, chunk.codes);
+    }
+}
+
+template <typename P>
+void add_feature(const PackedChunk& chunk, std::uint32_t hash, float value, float* scores) {
+    const Bucket<P> bucket(chunk, hash >> chunk.shift);
+    const auto key = static_cast<typename P::Key>(hash);
+    for (std::size_t group = 0; group < bucket.rows(); group += kGroup) {
+        std::uint32_t found = matches<typename P::Key>(bucket.keys + group * sizeof(typename P::Key), key);
+        const std::size_t rows = bucket.rows() - group;
+        if (rows < kGroup) found &= (std::uint32_t{1} << rows) - 1;
+        for (; found != 0; found &= found - 1) {
+            const std::size_t row = group + static_cast<std::size_t>(std::countr_zero(found));
+            std::size_t first = row, length = 1;
+            if (row >= bucket.singles) {
+                const std::size_t others = row - bucket.singles;  // before it
+                first += sum_bytes(bucket.lengths, others);
+                length += bucket.lengths[others];
+            }
+            if (first + length <= bucket.room) add_row(Row<P>(bucket, first, length), length, chunk, value, scores);
+        }
+    }
+}
+
+}  // namespace
+
+void score_chunk(const Level& level, std::int64_t parent, std::span<const std::uint32_t> hashes, const float* values,
+                 float* scores) {
+    const float* biases = level.biases + level.offsets[parent];
+    std::copy(biases, biases + level.width(parent), scores);
+    if (PackedChunk::count(level, parent) == 0) return;
+    const PackedChunk chunk(level, parent);
+    // The loop waits for memory more than for anything else: fetch where the buckets begin, then what they hold.
+    for (const auto hash : hashes) prefetch(&chunk.buckets[hash >> chunk.shift]);
+    for (const auto hash : hashes) {
+        const std::uint8_t* bucket = chunk.bytes + chunk.buckets[hash >> chunk.shift];
+        prefetch(bucket);
+        prefetch(bucket + 64);
+    }
+    with_packing(chunk.shift, chunk.width, chunk.codes != nullptr, [&]<typename P>(P) {
+        for (std::size_t j = 0; j < hashes.size(); ++j) add_feature<P>(chunk, hashes[j], values[j], scores);
+    });
+}
+
+}  // namespace treetop

@@ -1,0 +1,20 @@
+// The inner loop of prediction: the raw scores of all children of one node for one query.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "packed_level.hpp"
+
+namespace treetop {
+
+// Children that a score buffer must have room for at least, however few the parent has: a damaged byte may name
+// any of them.
+inline constexpr std::int64_t kLeastScores = 256;
+
+// scores[c] = bias(c) + sum_j values[j] · w(feature j, c), summed in the order of the query's features, which come
+// scattered in `hashes`.
+void score_chunk(const Level& level, std::int64_t parent, std::span<const std::uint32_t> hashes, const float* values,
+                 float* scores);
+
+}  // namespace treetop

@@ -1,0 +1,55 @@
+#include "packed_level.hpp"
+#include "check.hpp"
+#include "plain_level.hpp"
+
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace {
+
+// One parent of `width` children; feature f has weights for the children 0 … lengths[f] - 1.
+void round_trip(std::int64_t width, const std::vector<std::int64_t>& lengths) {
+    std::vector<std::int64_t> chunks{0, 0}, rows{0};
+    std::vector<std::int32_t> features, children;
+    std::vector<float> weights;
+    std::map<std::pair<std::int64_t, std::int32_t>, float> expected;
+    for (std::size_t f = 0; f < lengths.size(); ++f) {
+        if (lengths[f] == 0) continue;
+        features.push_back(static_cast<std::int32_t>(f));
+        for (std::int32_t child = 0; child < lengths[f]; ++child) {
+            children.push_back(child);
+            weights.push_back(static_cast<float>(f) + 0.5F * static_cast<float>(child));
+            expected[{child, features.back()}] = weights.back();
+        }
+        rows.push_back(static_cast<std::int64_t>(children.size()));
+        ++chunks[1];
+    }
+    const TestLevel packed({0, width}, chunks, features, rows, children, weights, {},
+                           static_cast<std::int64_t>(lengths.size()), true);
+    const auto triples = treetop::unpack(packed.level);
+    std::map<std::pair<std::int64_t, std::int32_t>, float> got;
+    for (std::size_t i = 0; i < triples.nodes.size(); ++i) got[{triples.nodes[i], triples.features[i]}] = triples.weights[i];
+    CHECK(got.size() == triples.nodes.size());
+    CHECK(got == expected);
+}
+
+}  // namespace
+
+int main() {
+    CHECK(treetop::feature_bits(0) == 0 && treetop::feature_bits(1) == 0 && treetop::feature_bits(2) == 1);
+    CHECK(treetop::feature_bits(256) == 8 && treetop::feature_bits(257) == 9);
+    for (const int bits : {0, 1, 7, 20, 31}) {
+        for (std::int64_t feature = 0; feature < (std::int64_t{1} << bits); feature = 3 * feature + 1) {
+            const auto hash = treetop::scatter(static_cast<std::int32_t>(feature), bits);
+            CHECK(treetop::gather(hash, bits) == feature);
+        }
+    }
+    round_trip(4, {0});
+    round_trip(4, {4});
+    round_trip(4, {1, 0, 2, 3, 4, 1, 1});
+    round_trip(1000, {1000, 256, 257, 1, 0, 513});
+    // More features than one bucket holds, all of them singles.
+    round_trip(2, std::vector<std::int64_t>(5000, 1));
+    return finish();
+}

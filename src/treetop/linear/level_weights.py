@@ -1,0 +1,86 @@
+"""`LevelWeights`: the classifiers of one level, packed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from .. import _native
+from ..errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class LevelWeights:
+    """Chunked by parent and packed into bytes, which are searched where they lie (cpp/packed_level.hpp)."""
+
+    offsets: npt.NDArray[np.int64]
+    chunks: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]
+    buckets: npt.NDArray[np.uint32]
+    bytes: npt.NDArray[np.uint8]
+    codes: npt.NDArray[np.float32]
+    biases: npt.NDArray[np.float32]
+    n_features: int
+    last: bool
+
+    TYPES: ClassVar[dict[str, type[np.generic]]] = {
+        "chunks": np.int64,
+        "starts": np.int64,
+        "buckets": np.uint32,
+        "bytes": np.uint8,
+        "codes": np.float32,
+        "biases": np.float32,
+    }
+
+    @classmethod
+    def pack(
+        cls,
+        offsets: npt.NDArray[np.int64],
+        chunks: npt.NDArray[np.int64],
+        features: npt.NDArray[np.int32],
+        rows: npt.NDArray[np.int64],
+        children: npt.NDArray[np.int32],
+        weights: npt.NDArray[np.float32],
+        biases: npt.NDArray[np.float32],
+        *,
+        n_features: int,
+        last: bool,
+        bits: int,
+        threads: int = 1,
+    ) -> LevelWeights:
+        """From the arrays of ``train_level``. With ``bits`` 8 a weight is the nearest of 255 values."""
+        try:
+            arrays = _native.pack_level(
+                offsets, chunks, features, rows, children, weights, n_features, bits == 8, threads
+            )
+        except ValueError as error:
+            raise DataError(f"the weights of a level cannot be packed: {error}") from None
+        return cls(offsets, *arrays, biases, n_features, last)
+
+    @cached_property
+    def native(self) -> _native.Level:
+        try:
+            return _native.Level(
+                self.offsets, n_features=self.n_features, last=self.last, **self.state()
+            )
+        except ValueError as error:
+            raise DataError(f"the weights of a level do not fit together: {error}") from None
+
+    def state(self) -> dict[str, npt.NDArray]:
+        """Plain arrays for the store; the offsets are the tree's."""
+        return {name: getattr(self, name) for name in self.TYPES}
+
+    def to_csr(self, n_features: int) -> sparse.csr_matrix:
+        """Nodes × features, the bias in one more column at the end."""
+        nodes, features, weights = self.native.unpack()
+        known = features < n_features  # all of them, unless bytes are damaged
+        count = len(self.biases)
+        rows = np.append(nodes[known], np.arange(count))
+        columns = np.append(features[known], np.full(count, n_features))
+        values = np.append(weights[known], self.biases)
+        return sparse.csr_matrix((values, (rows, columns)), shape=(count, n_features + 1))
