@@ -1,6 +1,8 @@
 #include "ranking.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 
 #include "parallel.hpp"
 
@@ -60,6 +62,21 @@ Ranking combine(std::span<const Csr> lists, std::span<const double> weights, std
         }
     });
     return join(parts);
+}
+
+std::string ranking_flaw(const Csr& lists, std::int64_t labels) {
+    for (std::int64_t row = 0; row < lists.rows; ++row) {
+        const auto row_name = [row] { return "row " + std::to_string(row); };
+        const auto scores = lists.values(row);
+        for (const std::int32_t id : lists.row(row)) {
+            if (id < 0 || id >= labels) return "a label id lies outside 0…" + std::to_string(labels - 1);
+        }
+        for (std::size_t j = 0; j < scores.size(); ++j) {
+            if (!std::isfinite(scores[j])) return row_name() + " has a score that is not a finite number";
+            if (j > 0 && scores[j] > scores[j - 1]) return row_name() + " is not ordered by falling score";
+        }
+    }
+    return {};
 }
 
 Ranking join(std::vector<Ranking>& parts) {

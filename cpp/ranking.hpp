@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "csr.hpp"
@@ -19,6 +20,10 @@ struct Ranking {
 // The k best of  sum_m weights[m] * scores_m  per row; an id that a list does not hold scores 0 there.
 // All lists have the same rows; their ids need no order.
 Ranking combine(std::span<const Csr> lists, std::span<const double> weights, std::int64_t k, int threads);
+
+// What is wrong with ranked lists of ids in [0, labels): pointers, ids, scores that are no numbers, rising scores.
+// Empty where nothing is.
+std::string ranking_flaw(const Csr& lists, std::int64_t labels);
 
 // The rankings of consecutive blocks of rows as one; empties `parts`.
 Ranking join(std::vector<Ranking>& parts);

@@ -1,8 +1,10 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "arrays.hpp"
@@ -194,6 +196,18 @@ void bind_linear(nb::module_& module) {
                 &monitor);
         },
         nb::arg("problems"), nb::arg("threads"), nb::arg("on_level"), nb::arg("progress").none() = nb::none());
+
+    module.def(
+        "ranking_flaw",
+        [](In<std::int64_t> indptr, In<std::int32_t> ids, In<float> scores,
+           std::int64_t labels) -> std::optional<std::string> {
+            if (!ascending(indptr) || last_of(indptr) != static_cast<std::int64_t>(ids.size())) {
+                return "indptr must rise from 0 to the number of predicted labels";
+            }
+            const std::string flaw = ranking_flaw(csr(indptr, ids, scores, labels), labels);
+            return flaw.empty() ? std::nullopt : std::optional(flaw);
+        },
+        nb::arg("indptr"), nb::arg("ids"), nb::arg("scores"), nb::arg("labels"));
 
     module.def(
         "combine",

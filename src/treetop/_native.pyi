@@ -154,6 +154,9 @@ def beam_search(
     threads: int,
     progress: Progress = None,
 ) -> tuple[_I64, _I32, _F32]: ...
+def ranking_flaw(indptr: _I64, ids: _I32, scores: _F32, labels: int) -> str | None:
+    """What is wrong with ranked lists of ids below ``labels`` with falling scores, or nothing."""
+
 def combine(
     rankings: Sequence[tuple[_I64, _I32, _F32]], weights: Sequence[float], k: int, threads: int
 ) -> tuple[_I64, _I32, _F32]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import math
 import re
 import types
@@ -61,7 +62,7 @@ class Config:
     """Base of every settings class. Subclasses declare fields with `setting` and `part`."""
 
     def __post_init__(self) -> None:
-        types_of = typing.get_type_hints(type(self))
+        types_of = _types_of(type(self))
         for field in dataclasses.fields(self):
             value = _convert(getattr(self, field.name), types_of[field.name], field.name)
             object.__setattr__(self, field.name, value)
@@ -73,7 +74,7 @@ class Config:
 
     def settings(self, prefix: str = "") -> Iterator[Setting]:
         """Every leaf setting, parts included, in order of declaration."""
-        types_of = typing.get_type_hints(type(self))
+        types_of = _types_of(type(self))
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if isinstance(value, Config):
@@ -134,6 +135,11 @@ def _type_name(annotation: Any) -> str:
     if typing.get_origin(annotation) is tuple:
         return f"list of {typing.get_args(annotation)[0].__name__}"
     return getattr(annotation, "__name__", str(annotation))
+
+
+@functools.cache
+def _types_of(config: type[Config]) -> dict[str, Any]:
+    return typing.get_type_hints(config)
 
 
 def _convert(value: Any, annotation: Any, name: str) -> Any:

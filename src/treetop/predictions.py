@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from . import _native
 from .data.files import Input, Output
 from .errors import ConfigError, DataError, MissingExtraError, TreetopError
 from .strings import Strings, StringsBuilder
@@ -54,21 +55,13 @@ class Predictions:
     def __post_init__(self) -> None:
         for name, dtype in (("indptr", np.int64), ("indices", np.int32), ("scores", np.float32)):
             object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype))
-        indptr, indices, scores = self.indptr, self.indices, self.scores
-        if len(indptr) == 0 or indptr[0] != 0 or indptr[-1] != len(indices) or (np.diff(indptr) < 0).any():
-            raise DataError("predictions: indptr must rise from 0 to the number of predicted labels")
-        if len(scores) != len(indices):
-            raise DataError(f"predictions: {len(scores):,} scores but {len(indices):,} labels")
-        if len(indices) and (indices.min() < 0 or indices.max() >= len(self.labels)):
-            raise DataError(f"predictions: a label id lies outside 0…{len(self.labels) - 1}")
+        if len(self.scores) != len(self.indices):
+            raise DataError(f"predictions: {len(self.scores):,} scores but {len(self.indices):,} labels")
+        flaw = _native.ranking_flaw(self.indptr, self.indices, self.scores, len(self.labels))
+        if flaw is not None:
+            raise DataError(f"predictions: {flaw}")
         if self.ids is not None and len(self.ids) != len(self):
             raise DataError(f"predictions: {len(self.ids):,} ids but {len(self):,} examples")
-        self._check_at(~np.isfinite(scores), "has a score that is not a finite number")
-        rises = np.zeros(len(scores), bool)
-        rises[1:] = scores[1:] > scores[:-1]
-        starts = indptr[:-1]
-        rises[starts[starts < len(scores)]] = False
-        self._check_at(rises, "is not ordered by falling score")
 
     @classmethod
     def from_csr(
@@ -245,11 +238,6 @@ class Predictions:
             with Input(source) as opened:
                 return _read_json_lines(cls, (text for _, text in opened.lines()), opened.name)
         return _read_json_lines(cls, source, str(getattr(source, "name", "predictions")))
-
-    def _check_at(self, bad: npt.NDArray[np.bool_], complaint: str) -> None:
-        if bad.any():
-            row = int(np.searchsorted(self.indptr, np.argmax(bad), side="right")) - 1
-            raise DataError(f"predictions: row {row} {complaint}")
 
     def _keep(self, kept: npt.NDArray[np.bool_]) -> Predictions:
         """The entries where ``kept`` is true; every example stays, perhaps with no labels."""

@@ -7,13 +7,15 @@ import numpy.typing as npt
 from scipy import sparse
 
 CsrArrays = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]
+"""``indptr, indices, data`` as the native core takes them, indices ascending in every row. Making a matrix of
+them takes longer than ranking the labels of one text."""
+Rows = sparse.csr_matrix | CsrArrays
 
 
-def csr_arrays(matrix: sparse.csr_matrix) -> CsrArrays:
-    """``indptr, indices, data`` as the native core takes them, indices ascending in every row.
-
-    Copies only what has another type or order.
-    """
+def csr_arrays(matrix: Rows) -> CsrArrays:
+    """The arrays of a matrix; copies only what has another type or order."""
+    if isinstance(matrix, tuple):
+        return matrix
     if not matrix.has_sorted_indices:
         matrix = matrix.sorted_indices()
     return (

@@ -101,6 +101,7 @@ def _open_arrays(
 ) -> dict[str, npt.NDArray]:
     arrays: dict[str, npt.NDArray] = {}
     opened: dict[tuple[str, str], npt.NDArray] = {}
+    home = folder.resolve()
     for name, entry in entries.items():
         if not isinstance(entry, dict) or not {"file", "checksum"} <= entry.keys():
             raise ModelError(f"{folder / MANIFEST} is damaged: it says no file and checksum of {name}")
@@ -109,7 +110,7 @@ def _open_arrays(
             arrays[name] = opened[source]
             continue
         path = folder / source[0]
-        if path.resolve().parent.parent != folder.resolve():
+        if path.resolve().parent.parent != home:
             raise ModelError(f"{folder}: {name} points outside the model folder")
         if not path.is_file():
             raise ModelError(f"{folder}: the file {entry['file']} is missing")
@@ -240,9 +241,10 @@ def _write_array(file: BinaryIO, array: npt.NDArray) -> None:
 
 def _checksum(path: Path) -> str:
     digest = xxhash.xxh3_128()
-    with path.open("rb") as file:
-        while block := file.read(1 << 22):
-            digest.update(block)
+    block = memoryview(bytearray(1 << 18))  # stays in the cache between reading and hashing
+    with path.open("rb", buffering=0) as file:
+        while count := file.readinto(block):
+            digest.update(block[:count])
     return digest.hexdigest()
 
 

@@ -18,6 +18,7 @@ from scipy import sparse
 from .. import _native, store
 from ..config import Config, setting
 from ..errors import ConfigError, DataError, ModelError
+from ..sparse import CsrArrays
 from ..strings import Strings
 
 Progress = Callable[[int, int], object]
@@ -122,13 +123,16 @@ class Tfidf:
         self, texts: Iterable[str], threads: int = 1, progress: Progress | None = None
     ) -> sparse.csr_matrix:
         """One row per text; terms outside the vocabulary are passed over."""
+        return self._matrix(*self.rows(texts, threads, progress))
+
+    def rows(self, texts: Iterable[str], threads: int = 1, progress: Progress | None = None) -> CsrArrays:
+        """`transform` as three arrays."""
         strings = Strings.of(texts)
         native = self._fitted()
         try:
-            rows = native.transform(strings.buffer, strings.offsets, threads, progress)
+            return native.transform(strings.buffer, strings.offsets, threads, progress)
         except ValueError as error:
             raise ModelError(f"TF-IDF cannot be computed: {error}") from error
-        return self._matrix(*rows)
 
     @property
     def n_features(self) -> int:

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from .. import _native, store
 from ..progress import step
+from ..sparse import Rows
 from ..tree import LabelTree
 from .config import LinearConfig
 from .tree_model import Ranked, TreeModel
@@ -57,7 +58,7 @@ class Forest:
         return cls(fitted)
 
     def rank(
-        self, X: sparse.csr_matrix, k: int, *, beam: tuple[int, ...] | None = None, threads: int = 1
+        self, X: Rows, k: int, *, beam: tuple[int, ...] | None = None, threads: int = 1
     ) -> Ranked:
         """``indptr, label ids, scores``: the ``k`` best labels of every row, best first."""
         if len(self.models) == 1:

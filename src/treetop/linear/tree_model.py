@@ -13,7 +13,7 @@ from .. import _native, checkpoints, store
 from ..data.dataset import label_matrix
 from ..errors import ConfigError, DataError
 from ..progress import step
-from ..sparse import binarize, csr_arrays, merge_columns, normalize_rows, transpose
+from ..sparse import Rows, binarize, csr_arrays, merge_columns, normalize_rows, transpose
 from ..tree import LabelTree
 from .config import LinearConfig
 from .level_weights import LevelWeights

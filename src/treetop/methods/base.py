@@ -333,6 +333,9 @@ def _checked_statistics(data: Mapping[str, Any]) -> dict[str, Any]:
     return dict(data)
 
 
+_NO_LABELS = Strings.of([])
+
+
 def _as_dataset(inputs: Inputs) -> Dataset:
     if isinstance(inputs, Dataset):
         return inputs
@@ -341,7 +344,7 @@ def _as_dataset(inputs: Inputs) -> Dataset:
     if sparse.issparse(inputs) or (isinstance(inputs, np.ndarray) and inputs.dtype.kind in "fiub"):
         return Dataset.from_matrices(inputs, source="the input")
     texts = Strings.of(_checked_texts(inputs))
-    return Dataset(labels=Strings.of([]), texts=texts, source="the input")
+    return Dataset(labels=_NO_LABELS, texts=texts, source="the input")
 
 
 def _checked_texts(texts: Any) -> Strings | list[str]:

@@ -16,6 +16,7 @@ from ..errors import ConfigError, DataError
 from ..features import Tfidf, TfidfConfig
 from ..linear.forest import member_seeds
 from ..progress import step
+from ..sparse import Rows
 from ..strings import Strings
 from ..tree import FROM_EXAMPLES, LabelTree, TreeConfig, trees_of
 from .base import Method, MethodConfig
@@ -68,11 +69,11 @@ class FeatureMethod(Method):
         self.tfidf = tfidf
         return X
 
-    def _features(self, dataset: Dataset) -> sparse.csr_matrix:
+    def _features(self, dataset: Dataset) -> Rows:
         """The features of new texts, or the given ones."""
         if self.tfidf is not None:
             assert dataset.texts is not None
-            return self.tfidf.transform(dataset.texts, threads=self.threads)
+            return self.tfidf.rows(dataset.texts, threads=self.threads)
         X = dataset.X
         assert X is not None
         if X.shape[1] != self.n_features:
