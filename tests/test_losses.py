@@ -13,7 +13,7 @@ from treetop import LabelTree
 from treetop.errors import ConfigError
 from treetop.linear import LinearConfig, TreeModel
 
-TIGHT = LinearConfig(tolerance=1e-8, max_passes=20_000, threshold=0.0)
+TIGHT = LinearConfig(tolerance=1e-8, max_passes=20_000, threshold=0.0, weight_bits=32)
 
 
 def problem(seed=3):

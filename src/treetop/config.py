@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import functools
 import math
 import re
 import types
@@ -137,9 +136,13 @@ def _type_name(annotation: Any) -> str:
     return getattr(annotation, "__name__", str(annotation))
 
 
-@functools.cache
+_TYPES: dict[type[Config], dict[str, Any]] = {}
+
+
 def _types_of(config: type[Config]) -> dict[str, Any]:
-    return typing.get_type_hints(config)
+    if config not in _TYPES:
+        _TYPES[config] = typing.get_type_hints(config)
+    return _TYPES[config]
 
 
 def _convert(value: Any, annotation: Any, name: str) -> Any:

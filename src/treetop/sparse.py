@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
@@ -9,7 +11,7 @@ from scipy import sparse
 CsrArrays = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]
 """``indptr, indices, data`` as the native core takes them, indices ascending in every row. Making a matrix of
 them takes longer than ranking the labels of one text."""
-Rows = sparse.csr_matrix | CsrArrays
+Rows: TypeAlias = "sparse.csr_matrix | CsrArrays"
 
 
 def csr_arrays(matrix: Rows) -> CsrArrays:

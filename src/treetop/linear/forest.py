@@ -57,9 +57,7 @@ class Forest:
                 progress(len(fitted), len(trees))
         return cls(fitted)
 
-    def rank(
-        self, X: Rows, k: int, *, beam: tuple[int, ...] | None = None, threads: int = 1
-    ) -> Ranked:
+    def rank(self, X: Rows, k: int, *, beam: tuple[int, ...] | None = None, threads: int = 1) -> Ranked:
         """``indptr, label ids, scores``: the ``k`` best labels of every row, best first."""
         if len(self.models) == 1:
             return self.models[0].rank(X, k, beam=beam, threads=threads)

@@ -65,9 +65,7 @@ class LevelWeights:
     @cached_property
     def native(self) -> _native.Level:
         try:
-            return _native.Level(
-                self.offsets, n_features=self.n_features, last=self.last, **self.state()
-            )
+            return _native.Level(self.offsets, n_features=self.n_features, last=self.last, **self.state())
         except ValueError as error:
             raise DataError(f"the weights of a level do not fit together: {error}") from None
 

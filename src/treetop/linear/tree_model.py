@@ -69,9 +69,7 @@ class TreeModel:
                 config.threshold,
                 seed + level,
             )
-            name = checkpoints.name_of(
-                "level", source, *arrays, config.solver_settings(), config.weight_bits
-            )
+            name = checkpoints.name_of("level", source, *arrays, config.solver_settings(), config.weight_bits)
             solver = _native.SolverOptions(**config.solver_settings())
             waiting.append((name, _native.LevelProblem(rows, *arrays, solver)))
         model._train(waiting, threads)
@@ -132,9 +130,7 @@ class TreeModel:
             parts.append(binarize(given[level - 1]))
         return binarize(sum(parts[1:], start=parts[0]))
 
-    def rank(
-        self, X: Rows, k: int, *, beam: tuple[int, ...] | None = None, threads: int = 1
-    ) -> Ranked:
+    def rank(self, X: Rows, k: int, *, beam: tuple[int, ...] | None = None, threads: int = 1) -> Ranked:
         """``indptr, label ids, scores``: the ``k`` best labels of every row, best first."""
         config = self.config if beam is None else self.config.replace_settings({"beam": beam})
         beams = [*config.beams(self.tree.depth - 1), k]
