@@ -111,7 +111,7 @@ int main() {
     problem.shortlist = {1, kDocuments, all_indptr.data(), all.data()};
     const auto flat = treetop::train_level(problem, 3);
     const TestLevel level(problem.offsets, flat.chunks, flat.features, flat.rows, flat.children, flat.weights,
-                          flat.biases, problem.features.cols, true, true);
+                          flat.biases, rows.source.cols, true, true);
     const std::vector<treetop::Level> levels{level.level};
     const std::vector<treetop::Transform> hinge(1);
     const std::vector<std::int64_t> beams{5};
