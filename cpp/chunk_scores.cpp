@@ -3,43 +3,11 @@
 #include <algorithm>
 #include <bit>
 
+#include "key_match.hpp"
 #include "ngram_tables.hpp"
-
-#if defined(__SSE2__) || defined(_M_X64)
-#define TREETOP_SSE2
-#include <emmintrin.h>
-#endif
 
 namespace treetop {
 namespace {
-
-constexpr std::size_t kGroup = 16;
-
-// Bit i is set where key i of a group of 16 is `key`. All 16 are read, though fewer may be meant.
-template <typename Key>
-std::uint32_t matches(const std::uint8_t* keys, Key key) {
-#ifdef TREETOP_SSE2
-    const auto part = [keys](int i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(keys) + i); };
-    if constexpr (sizeof(Key) == 1) {
-        return static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(part(0), _mm_set1_epi8(static_cast<char>(key)))));
-    } else if constexpr (sizeof(Key) == 2) {
-        const __m128i wanted = _mm_set1_epi16(static_cast<short>(key));
-        const __m128i found = _mm_packs_epi16(_mm_cmpeq_epi16(part(0), wanted), _mm_cmpeq_epi16(part(1), wanted));
-        return static_cast<std::uint32_t>(_mm_movemask_epi8(found));
-    } else {
-        const __m128i wanted = _mm_set1_epi32(static_cast<int>(key));
-        const __m128i low = _mm_packs_epi32(_mm_cmpeq_epi32(part(0), wanted), _mm_cmpeq_epi32(part(1), wanted));
-        const __m128i high = _mm_packs_epi32(_mm_cmpeq_epi32(part(2), wanted), _mm_cmpeq_epi32(part(3), wanted));
-        return static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(low, high)));
-    }
-#else
-    std::uint32_t found = 0;
-    for (std::size_t i = 0; i < kGroup; ++i) {
-        found |= static_cast<std::uint32_t>(read_as<Key>(keys + i * sizeof(Key)) == key) << i;
-    }
-    return found;
-#endif
-}
 
 // The sum of n bytes, eight at a time; up to seven bytes behind them are read.
 std::size_t sum_bytes(const std::uint8_t* bytes, std::size_t n) {
@@ -67,10 +35,10 @@ template <typename P>
 void add_feature(const PackedChunk& chunk, std::uint32_t hash, float value, float* scores) {
     const Bucket<P> bucket(chunk, hash >> chunk.shift);
     const auto key = static_cast<typename P::Key>(hash);
-    for (std::size_t group = 0; group < bucket.rows(); group += kGroup) {
-        std::uint32_t found = matches<typename P::Key>(bucket.keys + group * sizeof(typename P::Key), key);
+    for (std::size_t group = 0; group < bucket.rows(); group += kKeyGroup) {
+        std::uint32_t found = match_keys<typename P::Key>(bucket.keys + group * sizeof(typename P::Key), key);
         const std::size_t rows = bucket.rows() - group;
-        if (rows < kGroup) found &= (std::uint32_t{1} << rows) - 1;
+        if (rows < kKeyGroup) found &= (std::uint32_t{1} << rows) - 1;
         for (; found != 0; found &= found - 1) {
             const std::size_t row = group + static_cast<std::size_t>(std::countr_zero(found));
             std::size_t first = row, length = 1;

@@ -83,7 +83,7 @@ public:
             plan.bytes = static_cast<std::int64_t>(bytes);
         });
         if (plan.bytes > std::numeric_limits<std::uint32_t>::max()) {
-            throw std::length_error("the weights below one node take more than four gigabytes; use a tree of more nodes");
+            throw std::length_error("the weights below one node take over four gigabytes; use a tree of more nodes");
         }
         return plan;
     }
@@ -116,7 +116,8 @@ public:
                     }
                 }
             });
-            while (next < static_cast<std::size_t>(plan.pointers)) buckets[next++] = static_cast<std::uint32_t>(at - bytes);
+            const auto end = static_cast<std::uint32_t>(at - bytes);
+            std::fill(buckets + next, buckets + plan.pointers, end);
         });
     }
 
@@ -144,7 +145,8 @@ private:
     void sort_rows(std::int64_t parent, int shift) {
         const auto p = static_cast<std::size_t>(parent);
         rows_.clear();
-        for (auto r = static_cast<std::size_t>(level_.chunks[p]); r < static_cast<std::size_t>(level_.chunks[p + 1]); ++r) {
+        const auto last = static_cast<std::size_t>(level_.chunks[p + 1]);
+        for (auto r = static_cast<std::size_t>(level_.chunks[p]); r < last; ++r) {
             const std::uint32_t hash = scatter(level_.features[r], bits_);
             const auto end = static_cast<std::size_t>(level_.rows[r + 1]);
             for (auto first = static_cast<std::size_t>(level_.rows[r]); first < end; first += kPairsPerRow) {
@@ -181,7 +183,9 @@ private:
 
     std::size_t fullest(int shift) const {
         std::size_t most = 0;
-        for_each_bucket(shift, [&](std::size_t, std::size_t begin, std::size_t end) { most = std::max(most, end - begin); });
+        for_each_bucket(shift, [&](std::size_t, std::size_t begin, std::size_t end) {
+            most = std::max(most, end - begin);
+        });
         return most;
     }
 
@@ -244,7 +248,7 @@ Triples unpack(const Level& level) {
                 const Bucket<P> bucket(chunk, static_cast<std::size_t>(number));
                 std::size_t first = 0;
                 for (std::size_t r = 0; r < bucket.rows(); ++r) {
-                    const std::size_t length = r < bucket.singles ? 1 : std::size_t{bucket.lengths[r - bucket.singles]} + 1;
+                    const std::size_t length = bucket.length(r);
                     if (first + length > bucket.room) break;
                     const auto key = read_as<typename P::Key>(bucket.keys + r * sizeof(typename P::Key));
                     const auto hash = static_cast<std::uint32_t>((std::uint64_t(number) << chunk.shift) | key);

@@ -9,8 +9,9 @@
 //            and of the others; lengths of the others (8 bits each, less one);
 //            then for each row children[length], weights[length]
 //
-// Most rows are singles. Keys take 8, 16 or 32 bits as m - b needs, children as the parent's width needs. A row of more than 256 pairs is
-// cut into several with the same key. Weights are floats, or bytes that stand for one of 256 values of the level.
+// Most rows are singles. Keys take 8, 16 or 32 bits as m - b needs, children as the parent's width needs. A row of
+// more than 256 pairs is cut into several with the same key. Weights are floats, or bytes that stand for one of 256
+// values of the level.
 #pragma once
 
 #include <bit>
@@ -139,6 +140,9 @@ struct Bucket {
     }
 
     std::size_t rows() const { return singles + others; }
+    std::size_t length(std::size_t row) const {
+        return row < singles ? 1 : std::size_t{lengths[row - singles]} + 1;
+    }
 };
 
 // A row's pairs: child(e) and weight(e) for e < length.

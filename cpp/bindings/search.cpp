@@ -26,7 +26,8 @@ public:
           biases_(biases) {
         require(features >= 0 && features <= INT32_MAX, "the number of features is out of range");
         require(ascending(offsets) && ascending(chunks) && ascending(starts), "level pointers must ascend from 0");
-        require(chunks.size() == offsets.size() && starts.size() == offsets.size(), "a level needs one chunk per parent");
+        require(chunks.size() == offsets.size() && starts.size() == offsets.size(),
+                "a level needs one chunk per parent");
         require(last_of(chunks) == static_cast<std::int64_t>(buckets.size()), "chunks and buckets disagree");
         require(last_of(starts) + static_cast<std::int64_t>(Level::kSlack) == static_cast<std::int64_t>(bytes.size()),
                 "starts and bytes disagree");
@@ -75,7 +76,9 @@ PlainLevel plain_level(const In<std::int64_t>& offsets, const In<std::int64_t>& 
     require(children.size() == weights.size(), "children and weights disagree");
     const PlainLevel level{span_of(offsets), span_of(chunks),   span_of(features),
                            span_of(rows),    span_of(children), span_of(weights)};
-    for (const auto feature : level.features) require(feature >= 0 && feature < n_features, "a feature is out of range");
+    for (const auto feature : level.features) {
+        require(feature >= 0 && feature < n_features, "a feature is out of range");
+    }
     for (std::size_t p = 0; p + 1 < level.offsets.size(); ++p) {
         const std::int64_t width = level.offsets[p + 1] - level.offsets[p];
         const auto first = static_cast<std::size_t>(level.rows[static_cast<std::size_t>(level.chunks[p])]);

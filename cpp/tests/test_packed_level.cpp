@@ -29,7 +29,9 @@ void round_trip(std::int64_t width, const std::vector<std::int64_t>& lengths) {
                            static_cast<std::int64_t>(lengths.size()), true);
     const auto triples = treetop::unpack(packed.level);
     std::map<std::pair<std::int64_t, std::int32_t>, float> got;
-    for (std::size_t i = 0; i < triples.nodes.size(); ++i) got[{triples.nodes[i], triples.features[i]}] = triples.weights[i];
+    for (std::size_t i = 0; i < triples.nodes.size(); ++i) {
+        got[{triples.nodes[i], triples.features[i]}] = triples.weights[i];
+    }
     CHECK(got.size() == triples.nodes.size());
     CHECK(got == expected);
 }

@@ -342,7 +342,7 @@ def _as_dataset(inputs: Inputs) -> Dataset:
     if isinstance(inputs, str):
         inputs = [inputs]
     if sparse.issparse(inputs) or (isinstance(inputs, np.ndarray) and inputs.dtype.kind in "fiub"):
-        return Dataset.from_matrices(inputs, source="the input")
+        return Dataset(labels=_NO_LABELS, X=inputs, source="the input")
     texts = Strings.of(_checked_texts(inputs))
     return Dataset(labels=_NO_LABELS, texts=texts, source="the input")
 

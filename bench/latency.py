@@ -1,0 +1,73 @@
+"""How fast a saved model answers: one text at a time, all at once, and how long it takes to load.
+
+python bench/latency.py MODEL TEXTS [--k 5] [--threads 1,2]
+
+MODEL is a model folder, TEXTS any data file with texts. Prints the size of the model, milliseconds to load it
+(with and without comparing checksums, files in the page cache, median of several) and to answer the first
+text; then for each number of threads the median and the 99th percentile of milliseconds from a text to its
+labels, one text after the other, and milliseconds a text for the whole file in one call (the best of three).
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+import treetop
+
+
+def milliseconds(task: Callable[[], Any]) -> float:
+    """Of one call."""
+    start = time.perf_counter()
+    task()
+    return 1000 * (time.perf_counter() - start)
+
+
+def load_times(folder: Path, text: str, verify: bool, rounds: int = 9) -> tuple[float, float]:
+    """Medians of loading and of the first answer."""
+    loads, answers = [], []
+    treetop.load(folder)  # imports what the method needs, and fills the page cache
+    for _ in range(rounds):
+        start = time.perf_counter()
+        model = treetop.load(folder, verify=verify)
+        loads.append(1000 * (time.perf_counter() - start))
+        answers.append(milliseconds(lambda model=model: model.predict(text)))
+    return median(loads), median(answers)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("model", type=Path)
+    parser.add_argument("texts", type=Path)
+    parser.add_argument("--k", type=int, default=5)
+    parser.add_argument("--threads", default="1,2")
+    options = parser.parse_args()
+
+    texts = treetop.read(options.texts).texts
+    size = sum(path.stat().st_size for path in options.model.rglob("*") if path.is_file())
+    print(f"{options.model}: {size / 1e6:.1f} MB, {len(texts):,} texts")
+    for verify in (True, False):
+        load, answer = load_times(options.model, texts[0], verify)
+        print(f"load {'with' if verify else 'without'} checksums {load:.1f} ms, first text {answer:.2f} ms")
+    model = treetop.load(options.model)
+    listed = list(texts)
+    for threads in map(int, options.threads.split(",")):
+        model.config = model.config.replace_settings({"threads": threads})
+        for text in listed[:200]:
+            model.predict(text, k=options.k)
+        single = [milliseconds(lambda text=text: model.predict(text, k=options.k)) for text in listed]
+        batch = min(milliseconds(lambda: model.predict(texts, k=options.k)) for _ in range(3)) / len(texts)
+        print(
+            f"{threads} thread{'s' * (threads > 1)}: one text median {median(single):.3f} ms, "
+            f"99th percentile {np.percentile(single, 99):.3f} ms; batch {batch:.4f} ms a text"
+        )
+
+
+if __name__ == "__main__":
+    main()
