@@ -335,7 +335,7 @@ def test_k_larger_than_the_label_count(folder, tmp_path, run):
 
 def test_a_damaged_model(folder, tmp_path, run):
     run("train", folder / "train.jsonl", "--model", tmp_path / "m")
-    path = next((tmp_path / "m").rglob("*weights*.npy"))
+    path = next((tmp_path / "m").rglob("*biases*.npy"))
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
     path.write_bytes(content)
