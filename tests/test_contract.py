@@ -24,7 +24,7 @@ CASES: dict[str, dict] = {
     "bonsai": {"leaf_size": 3, "branching": 3},
     "plt": {"leaf_size": 4},
     "neighbours": {},
-    "hybrid": {"leaf_size": 4, "branching": 2},
+    "hybrid": {"leaf_size": 4, "branching": 2, "weight": 0.3},
     "dismec": {},
     "ensemble": {"members": [treetop.XRLinear(leaf_size=4, branching=2), treetop.XRLinear(seed=1)]},
 }

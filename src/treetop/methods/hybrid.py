@@ -36,9 +36,7 @@ GRID = tuple(step / 20 for step in range(1, 20))
 KEPT = ("P@1", "P@3", "P@5")
 """What a weight may not worsen: the neighbours are there to help."""
 ENOUGH = 100
-"""Labelled examples held out below which a chosen weight would be chance."""
-USUAL = 0.25
-"""The weight where there are not enough: the one chosen most often."""
+"""Labelled examples held out below which a weight would be chance: it is 0 then."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +107,7 @@ class Hybrid(TreeLinear):
         assert dataset.Y is not None
         labelled = np.diff(dataset.Y.indptr) > 0
         if labelled[held_out].sum() < ENOUGH or not labelled[rows].any():
-            return USUAL
+            return 0.0
         with step("Weighing the neighbours"):
             part_X, part_set, truth = X[rows], dataset[rows], dataset[held_out]
             if negatives is not None:
