@@ -104,7 +104,7 @@ def test_train_validates_sets_and_is_the_library(folder, tmp_path, run):
     model = treetop.load(tmp_path / "m")
     assert (model.config.tree.leaf_size, model.config.linear.beam) == (4, (3,))
     assert (model.config.threads, model.config.seed) == (1, 5)
-    expected = treetop.XRLinear(leaf_size=4, beam=3, seed=5).fit(treetop.read(folder / "train.jsonl"))
+    expected = treetop.Hybrid(leaf_size=4, beam=3, seed=5).fit(treetop.read(folder / "train.jsonl"))
     test = treetop.read(folder / "test.jsonl")
     assert outcome.out == f"{expected.evaluate(test).table()}\n"
     assert (model.predict(test).to_csr() != expected.predict(test).to_csr()).nnz == 0
@@ -200,7 +200,7 @@ def test_evaluate_in_depth(folder, tmp_path, run):
 
 def test_info(folder, run):
     facts = json.loads(run("info", folder / "model", "--json").out)
-    assert facts["method"] == "xr-linear" and facts["changed_settings"] == {"threads": 2}
+    assert facts["method"] == "hybrid" and facts["changed_settings"] == {"threads": 2}
     assert facts["data"]["examples"] == 200 and facts["tree"] == [LABELS]
     assert facts["bytes"] == sum(p.stat().st_size for p in (folder / "model").rglob("*") if p.is_file())
     assert "threads=2" in run("info", folder / "model").out

@@ -31,7 +31,7 @@ def demo(
 ) -> None:
     """Train on the documentation of this Python and answer a few queries."""
     from ..data.builtin import build
-    from ..methods.xr_linear import XRLinear
+    from ..methods.hybrid import Hybrid
     from ..store import check_target
 
     if keep is not None:
@@ -39,7 +39,7 @@ def demo(
     with step("Collecting docstrings"):
         splits = build("python-docs")
     train, test = splits["train"], splits["test"]
-    model = XRLinear(**given({"threads": threads, "seed": seed})).fit(train)
+    model = Hybrid(**given({"threads": threads, "seed": seed})).fit(train)
     with step("Evaluating"):
         metrics = model.evaluate(test)
 
@@ -66,7 +66,7 @@ def _suggestions(kept: Path | None) -> str:
     lines = [
         f'echo "{QUERIES[0]}" | treetop predict {model} -',
         f"treetop info {model} --tree",
-        "treetop methods xr-linear",
+        "treetop methods hybrid",
     ]
     if kept is None:
         lines = [

@@ -41,7 +41,7 @@ def train(
     data: Annotated[Path, typer.Argument(metavar="TRAIN", help="Labelled texts or features.")],
     *,
     model: Annotated[Path, typer.Option("--model", "-m", metavar="FOLDER", help="Where the model goes.")],
-    method: Annotated[str, typer.Option(metavar="NAME", autocompletion=method_names)] = "xr-linear",
+    method: Annotated[str, typer.Option(metavar="NAME", autocompletion=method_names)] = "hybrid",
     settings: Settings = None,
     threads: Threads = None,
     seed: Seed = None,
@@ -71,7 +71,7 @@ def train(
 ) -> None:
     """Train a model.
 
-    The settings of a method, for --set: treetop methods xr-linear
+    The settings of a method, for --set: treetop methods hybrid
 
     What is held out, to validate or to calibrate, keeps examples of one --group together.
 
