@@ -9,19 +9,10 @@
 namespace treetop::bindings {
 namespace {
 
-void require(bool condition, const char* message) {
-    if (!condition) throw std::invalid_argument(message);
-}
-
 bool ascending(const In<std::int64_t>& values, std::size_t last) {
     const std::int64_t* data = values.data();
     return values.size() > 0 && data[0] == 0 && std::is_sorted(data, data + values.size()) &&
            data[values.size() - 1] == static_cast<std::int64_t>(last);
-}
-
-auto give_ranking(Ranking&& ranking) {
-    return std::make_tuple(give(std::move(ranking.indptr)), give(std::move(ranking.ids)),
-                           give(std::move(ranking.scores)));
 }
 
 // Keeps the arrays of an index alive (they may be memory-mapped) and checks whatever could lead a search astray.
