@@ -152,9 +152,9 @@ def test_wrong_folders_and_manifests(tmp_path):
         store.load(tmp_path / "nowhere")
     with pytest.raises(ModelError, match=r"no manifest\.json"):
         store.load(tmp_path)
-    whole = {"format": "treetop-model", "version": 1, "treetop": "0", "method": "m", "config": {}, "data": {}}
+    whole = {"format": "treetop-model", "version": store.VERSION, "treetop": "0", "method": "m", "config": {}, "data": {}}
     broken = [json.dumps(whole | change) for change in ({"version": "x"}, {"arrays": []}, {"data": None})]
-    for text in ("{", "[]", '{"format": "cake", "version": 1}', '{"format": "treetop-model"}', *broken):
+    for text in ("{", "[]", '{"format": "cake", "version": 2}', '{"format": "treetop-model"}', *broken):
         (tmp_path / store.MANIFEST).write_text(text)
         with pytest.raises(ModelError, match="not a model manifest"):
             store.load(tmp_path)

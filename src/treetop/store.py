@@ -29,7 +29,7 @@ from . import __version__
 from .errors import ModelError, TreetopError
 
 FORMAT = "treetop-model"
-VERSION = 1
+VERSION = 2
 MANIFEST = "manifest.json"
 _MANIFEST_FIELDS = {"treetop": str, "method": str, "config": dict, "data": dict, "arrays": dict}
 
