@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 
 namespace treetop::bindings {
+void bind_data(nanobind::module_& module);
 void bind_linear(nanobind::module_& module);
 void bind_metrics(nanobind::module_& module);
 void bind_neighbours(nanobind::module_& module);
@@ -13,6 +14,7 @@ NB_MODULE(_native, module) {
     module.doc() = "treetop's native core";
     // Objects alive when the interpreter exits (in a traceback, say) are no news for the user.
     nanobind::set_leak_warnings(false);
+    treetop::bindings::bind_data(module);
     treetop::bindings::bind_linear(module);
     treetop::bindings::bind_metrics(module);
     treetop::bindings::bind_neighbours(module);

@@ -18,6 +18,34 @@ _I64 = npt.NDArray[np.int64]
 _I32 = npt.NDArray[np.int32]
 _F32 = npt.NDArray[np.float32]
 
+class XmcFault:
+    """The first thing that is wrong in a text of the xmc format."""
+
+    kind: str
+    """"label list", "label range", "feature" or "feature range"."""
+    line: int
+    """From 0."""
+    begin: int
+    end: int
+    """Where it stands in the text."""
+
+def parse_xmc(
+    text: npt.NDArray[np.uint8], rows: int, features: int, labels: int, threads: int
+) -> tuple[_I64, _I32, _F32, _I64, _I32] | XmcFault:
+    """Whole lines → features and labels. Empty lines behind the first ``rows`` are left out."""
+
+def print_xmc(
+    indptr: _I64,
+    indices: _I32,
+    data: _F32,
+    label_indptr: _I64,
+    labels: _I32,
+    begin: int,
+    end: int,
+    threads: int,
+) -> bytes:
+    """The lines of rows ``begin`` to ``end``."""
+
 def aggregate(
     label_indptr: _I64,
     documents: _I32,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import difflib
 import io
-import itertools
 import os
+import shutil
 import sys
 import uuid
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
@@ -31,7 +32,7 @@ class Input:
         self.name = "standard input" if self.path is None else str(path)
         self._file: io.BufferedReader | None = None
         self._stream: io.BufferedReader | None = None
-        self._seen: list[bytes] = []
+        self._seen: deque[bytes] = deque()
         if self.path is not None and not self.path.exists():
             raise DataError(f"{self.name}: no such file{_similar_file(self.path)}")
 
@@ -57,11 +58,11 @@ class Input:
     def unpacked(self) -> Path | io.BytesIO:
         """For libraries that read files themselves: the path, or what a compressed file holds."""
         path = self.file_path()
-        return path if self._opened() is self._file else io.BytesIO(b"".join(self._bytes()))
+        return path if self._opened() is self._file else io.BytesIO(b"".join(self._pieces(io.BufferedReader.read)))
 
     def first_line(self) -> str:
         """The first line that is not blank, for recognising the format; `lines` still gives it."""
-        for line in self._bytes():
+        for line in self._pieces(io.BufferedReader.readline):
             self._seen.append(line)
             text = line.removeprefix(_BOM).decode(errors="replace")
             if text.strip():
@@ -70,18 +71,42 @@ class Input:
 
     def lines(self, *, keep_ends: bool = False) -> Iterator[tuple[int, str]]:
         """Every line with its number from 1. Only LF and CR LF end a line; a byte order mark is dropped."""
-        for number, line in enumerate(itertools.chain(self._seen, self._bytes()), 1):
-            try:
-                text = (line.removeprefix(_BOM) if number == 1 else line).decode()
-            except UnicodeDecodeError as error:
-                found = f"byte 0x{error.object[error.start]:02x} at position {error.start}"
-                raise DataError(f"{self.name} line {number}: not valid UTF-8 ({found})") from None
+        for number, line in enumerate(self._unread(io.BufferedReader.readline), 1):
+            text = self.decoded(line.removeprefix(_BOM) if number == 1 else line, number)
             yield number, text if keep_ends else text.removesuffix("\n").removesuffix("\r")
 
-    def _bytes(self) -> Iterator[bytes]:
+    def blocks(self, size: int = 1 << 24) -> Iterator[bytearray]:
+        """The lines that `lines` has not given yet, as bytes: whole lines, about ``size`` bytes at a time."""
+        block = bytearray()
+        for piece in self._unread(lambda stream: stream.read(size)):
+            end = piece.rfind(b"\n") + 1
+            block += memoryview(piece)[:end]
+            if end:
+                yield block
+                block = bytearray()
+            block += memoryview(piece)[end:]
+        if block:
+            yield block
+
+    def decoded(self, line: bytes, number: int) -> str:
+        """A line as text; bytes that are not UTF-8 are refused."""
+        try:
+            return line.decode()
+        except UnicodeDecodeError as error:
+            found = f"byte 0x{error.object[error.start]:02x} at position {error.start}"
+            raise DataError(f"{self.name} line {number}: not valid UTF-8 ({found})") from None
+
+    def _unread(self, read: Callable[[io.BufferedReader], bytes]) -> Iterator[bytes]:
+        """What `first_line` has looked at, and then the rest."""
+        while self._seen:
+            yield self._seen.popleft()
+        yield from self._pieces(read)
+
+    def _pieces(self, read: Callable[[io.BufferedReader], bytes]) -> Iterator[bytes]:
         try:
             # Not the stream itself: a generator that is left early closes what it yields from.
-            yield from iter(self._opened().readline, b"")
+            while piece := read(self._opened()):
+                yield piece
         except EOFError:
             raise DataError(f"{self.name}: the compressed file is cut short") from None
         except DAMAGED as error:
@@ -114,6 +139,7 @@ class Output:
         self._open = ExitStack()  # closes a text before its compressor, that before its file
         self._renames: list[tuple[Path, Path]] = []
         self._folders: list[Path] = []
+        self._obsolete: list[Path] = []
 
     def __enter__(self) -> Output:
         return self
@@ -123,6 +149,10 @@ class Output:
         if not path.is_dir():
             path.mkdir()
             self._folders.append(path)
+
+    def replaced(self, folder: Path) -> None:
+        """A folder that is removed when everything is written."""
+        self._obsolete.append(folder)
 
     def _temporary(self, path: Path) -> Path:
         """The name that ``path`` has until it is complete."""
@@ -152,10 +182,12 @@ class Output:
             if error is None:
                 for temporary, path in self._renames:
                     temporary.replace(path)
+                for folder in self._obsolete:
+                    shutil.rmtree(folder, ignore_errors=True)
         finally:
             for temporary, _ in self._renames:
                 temporary.unlink(missing_ok=True)
-            for folder in self._folders:
+            for folder in reversed(self._folders):
                 with suppress(OSError):  # it is not empty
                     folder.rmdir()
 
