@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -84,7 +86,7 @@ def test_damaged_pieces_are_made_anew_and_a_fresh_start_removes_them(
 ):
     folder = tmp_path / "unfinished"
     stopped_before_last_level(data, folder, monkeypatch)
-    for path in folder.iterdir():
+    for path in folder.glob("*/*.npy"):
         path.write_bytes(path.read_bytes()[:40])
     trained_levels.clear()
     with checkpoints.keeping(folder, resume=True):
@@ -101,4 +103,21 @@ def test_damaged_pieces_are_made_anew_and_a_fresh_start_removes_them(
 def test_without_keeping_nothing_is_written_or_hashed():
     assert checkpoints.name_of("level", np.zeros(3)) is None
     assert checkpoints.find(None) is None
-    checkpoints.keep(None, {"a": np.zeros(3)})
+    arrays = {"a": np.zeros(3)}
+    assert checkpoints.keep(None, arrays) is arrays
+
+
+def test_finished_levels_are_used_where_they_lie(data, tmp_path):
+    """Their weights leave the memory; the files go with the folder, and the model stays whole."""
+    folder = tmp_path / "unfinished"
+    with checkpoints.keeping(folder, resume=False):
+        model = treetop.XRLinear(**SETTINGS).fit(data)
+        weights = [level.weights for level in model.forest.models[0].levels]
+        kept = [np.load(path, mmap_mode="r") for path in folder.glob("level-*/weights.npy")]
+        assert len(weights) == len(kept)
+        if sys.platform != "win32":
+            assert all(isinstance(array, np.memmap) for array in weights)
+        assert {array.tobytes() for array in weights} == {array.tobytes() for array in kept}
+    assert not folder.exists()
+    whole = treetop.XRLinear(**SETTINGS).fit(data)
+    assert whole.predict(data).scores.tolist() == model.predict(data).scores.tolist()

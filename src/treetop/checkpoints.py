@@ -3,6 +3,9 @@
 A piece is named after a hash of everything it is made from. A later run that comes to a piece of that name
 takes it from the disk; with other data or other settings it has another name and is made anew. Without a
 `keeping` around it, nothing is written.
+
+A piece is a folder of ``.npy`` files. What is kept is used from there, memory-mapped: the weights of finished
+levels leave the memory while the training goes on.
 """
 
 from __future__ import annotations
@@ -11,18 +14,21 @@ import contextlib
 import contextvars
 import os
 import shutil
+import sys
 import tempfile
-import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import xxhash
 
 from .errors import TreetopError
+from .store import write_array
 
+_MAPPED: Literal["r"] | None = None if sys.platform == "win32" else "r"
+"""Windows does not remove files that are mapped."""
 _folder: contextvars.ContextVar[Path | None] = contextvars.ContextVar("checkpoints", default=None)
 
 
@@ -65,25 +71,31 @@ def find(name: str | None) -> dict[str, npt.NDArray] | None:
     if folder is None or name is None:
         return None
     try:
-        with np.load(folder / f"{name}.npz", allow_pickle=False) as arrays:
-            return dict(arrays)
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
+        paths = sorted((folder / name).glob("*.npy"))
+        arrays = {path.stem: np.load(path, mmap_mode=_MAPPED, allow_pickle=False) for path in paths}
+    except (OSError, ValueError, EOFError):
         return None
+    return arrays or None
 
 
-def keep(name: str | None, arrays: Mapping[str, npt.NDArray]) -> None:
-    """Writes a finished piece, whole or not at all."""
+def keep(name: str | None, arrays: Mapping[str, npt.NDArray]) -> Mapping[str, npt.NDArray]:
+    """Writes a finished piece, whole or not at all, and gives it back as it is to be used from now on."""
     folder = _folder.get()
     if folder is None or name is None:
-        return
+        return arrays
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=folder)
+        temporary = Path(tempfile.mkdtemp(prefix=".", dir=folder))
         try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez(file, **arrays)  # type: ignore[arg-type]
-            Path(temporary).replace(folder / f"{name}.npz")
+            for part, array in arrays.items():
+                with (temporary / f"{part}.npy").open("wb") as file:
+                    write_array(file, np.ascontiguousarray(array))
+                    file.flush()
+                    os.fsync(file.fileno())
+            shutil.rmtree(folder / name, ignore_errors=True)  # a damaged one
+            temporary.replace(folder / name)
         finally:
-            Path(temporary).unlink(missing_ok=True)
+            shutil.rmtree(temporary, ignore_errors=True)
     except OSError as error:
         raise TreetopError(f"could not write to {folder}: {error.strerror or error}") from error
+    return find(name) or arrays

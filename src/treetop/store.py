@@ -158,7 +158,7 @@ def _write(folder: Path, stored: Stored) -> None:
         for name, array in stored.arrays.items():
             path = temporary / f"{name}.npy"
             with path.open("wb") as file:
-                _write_array(file, np.ascontiguousarray(array))
+                write_array(file, np.ascontiguousarray(array))
                 file.flush()
                 os.fsync(file.fileno())
             checksum = _checksum(path)
@@ -231,8 +231,8 @@ def _intact(arrays: Path, entries: Mapping[str, Mapping[str, str]]) -> bool:
     return all(path.is_file() and _checksum(path) == checksum for path, checksum in checksums.items())
 
 
-def _write_array(file: BinaryIO, array: npt.NDArray) -> None:
-    """As `np.save`, whose complaint about a full disk does not name the reason."""
+def write_array(file: BinaryIO, array: npt.NDArray) -> None:
+    """A contiguous array as ``.npy``; as `np.save`, whose complaint about a full disk does not name the reason."""
     if array.dtype.hasobject:
         raise ValueError("a model holds arrays of numbers only")
     np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))

@@ -79,20 +79,22 @@ class TreeModel:
         """Trains the next levels, which do not wait for each other; those finished before are taken over."""
         depth, first = self.tree.depth, len(self.levels)
         names = [name for name, _ in problems]
-        finished = {number: kept for number, name in enumerate(names) if (kept := checkpoints.find(name))}
+        finished: dict[int, Mapping[str, npt.NDArray]] = {
+            number: kept for number, name in enumerate(names) if (kept := checkpoints.find(name))
+        }
         todo = [number for number in range(len(problems)) if number not in finished]
 
         def keep(index: int, arrays: Any) -> None:
             number = todo[index]
-            finished[number] = LevelWeights.pack(
+            packed = LevelWeights.pack(
                 self.tree.offsets[first + number],
                 *arrays,
                 n_features=self.n_features,
                 last=first + number + 1 == depth,
                 bits=self.config.weight_bits,
                 threads=threads,
-            ).state()
-            checkpoints.keep(names[number], finished[number])
+            )
+            finished[number] = checkpoints.keep(names[number], packed.state())
 
         if todo:
             listed = ", ".join(str(first + number + 1) for number in todo)
