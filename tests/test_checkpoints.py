@@ -112,8 +112,8 @@ def test_finished_levels_are_used_where_they_lie(data, tmp_path):
     folder = tmp_path / "unfinished"
     with checkpoints.keeping(folder, resume=False):
         model = treetop.XRLinear(**SETTINGS).fit(data)
-        weights = [level.weights for level in model.forest.models[0].levels]
-        kept = [np.load(path, mmap_mode="r") for path in folder.glob("level-*/weights.npy")]
+        weights = [level.bytes for level in model.forest.models[0].levels]
+        kept = [np.load(path, mmap_mode="r") for path in folder.glob("level-*/bytes.npy")]
         assert len(weights) == len(kept)
         if sys.platform != "win32":
             assert all(isinstance(array, np.memmap) for array in weights)

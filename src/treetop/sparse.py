@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,37 @@ def csr_arrays(matrix: Rows) -> CsrArrays:
         np.ascontiguousarray(matrix.indices, np.int32),
         np.ascontiguousarray(matrix.data, np.float32),
     )
+
+
+def around(
+    indptr: npt.NDArray[np.int64],
+    indices: npt.NDArray[np.int32],
+    data: npt.NDArray[np.float32],
+    shape: tuple[int, int],
+    *,
+    checked: bool,
+) -> sparse.csr_matrix:
+    """A matrix around arrays of the core's types. Entries are not copied, whatever their number.
+
+    scipy wants row pointers and columns of one type, and its constructor converts both to 64 bits where there
+    are 2³¹ entries or more; here the columns keep their 32 bits. ``checked``: the columns of every row ascend
+    and lie inside ``shape``, and the values are as `Dataset` wants them. With read-only arrays it is not
+    checked again.
+    """
+    matrix = sparse.csr_matrix(shape, dtype=np.float32)
+    matrix.indptr = indptr.astype(np.int32) if len(indices) < 2**31 else indptr
+    matrix.indices, matrix.data = indices, data
+    if checked:
+        matrix.has_canonical_format = True
+        matrix.checked = True
+    return matrix
+
+
+def is_checked(matrix: Any) -> bool:
+    """Whether it comes from `around`, checked and read-only."""
+    if not getattr(matrix, "checked", False):
+        return False
+    return not (matrix.indices.flags.writeable or matrix.data.flags.writeable)
 
 
 def transpose(matrix: sparse.csr_matrix) -> sparse.csr_matrix:

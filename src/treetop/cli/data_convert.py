@@ -37,9 +37,12 @@ def convert(
     reading: LabelledReading,
 ) -> None:
     """Convert a data set to another format."""
-    from ..data import FORMATS, write
+    from ..data import write
+    from ..data.formats import named_format
+    from ..data.formats.recognise import named_by
 
-    if to is None or (to in FORMATS and not FORMATS[to].has_splits):
+    wanted = named_by(output) if to is None else named_format(to)
+    if wanted is None or not (wanted.has_splits or wanted.is_folder):
         check_output(output)
     examples = reading.read(data, group=group, label_texts=label_texts, need_labels=False)
     with step(f"Writing {output.name}"):

@@ -126,7 +126,12 @@ class LabelledReading(Reading):
 
     def read_beside(self, path: Path, split: str) -> Dataset:
         """A second data set of the same kind; of a folder, its split of that name."""
-        return dataclasses.replace(self, split=split if path.is_dir() else None).read(path)
+        from ..data.files import Input
+        from ..data.formats.recognise import recognise_input
+
+        with Input(path) as source:
+            several = source.is_folder and recognise_input(source).has_splits
+        return dataclasses.replace(self, split=split if several else None).read(path)
 
 
 def _title(path: Path) -> str:

@@ -13,9 +13,12 @@ import numpy.typing as npt
 from scipy import sparse
 
 from ..errors import DataError
+from ..sparse import is_checked
 from ..strings import Strings
 
 Rows = npt.NDArray[np.int64] | slice | Sequence[int]
+_BLOCK = 1 << 20
+"""Entries that are checked at a time."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -273,16 +276,21 @@ def distinct_names(labels: Strings, source: str) -> Strings:
 
 def feature_matrix(X: Any, source: str) -> sparse.csr_matrix:
     """Any matrix as float32 CSR with sorted indices; NaN and infinity are refused."""
+    if is_checked(X):
+        return X
     matrix = _as_csr(X, source, "features")
-    bad = np.flatnonzero(~np.isfinite(matrix.data))
-    if len(bad):
-        row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
-        raise DataError(f"{source}: the features of row {row} contain NaN or infinity")
+    for start in range(0, matrix.nnz, _BLOCK):
+        bad = np.flatnonzero(~np.isfinite(matrix.data[start : start + _BLOCK]))
+        if len(bad):
+            row = int(np.searchsorted(matrix.indptr, start + bad[0], side="right")) - 1
+            raise DataError(f"{source}: the features of row {row} contain NaN or infinity")
     return matrix
 
 
 def label_matrix(Y: Any, source: str) -> sparse.csr_matrix:
     """Any 0/1 or weighted label matrix as float32 CSR; stored zeros are dropped."""
+    if is_checked(Y):
+        return Y
     matrix = _as_csr(Y, source, "labels")
     if not np.isfinite(matrix.data).all() or (matrix.data < 0).any():
         raise DataError(f"{source}: label weights must be finite and not negative")

@@ -54,9 +54,10 @@ def read(
 def _check_options(source: Input, format: Format, options: ReadOptions) -> None:
     if options.group is not None and not format.has_fields:
         raise DataError(f"{source.name}: {format.name} has no groups; --group is for files with named fields")
-    if options.split is not None and not source.is_folder:
-        raise DataError(f"{source.name}: is one file, not a folder of splits; leave out --split")
-    if source.is_folder and not format.has_splits:
+    if options.split is not None and (format.is_folder or not source.is_folder):
+        what = "data set" if format.is_folder else "file"
+        raise DataError(f"{source.name}: is one {what}, not a folder of splits; leave out --split")
+    if source.is_folder and not (format.has_splits or format.is_folder):
         raise DataError(f"{source.name}: is a folder, not a file")
 
 

@@ -49,11 +49,11 @@ def write(
 def _check_holds(format: Format, dataset: Dataset) -> None:
     if dataset.texts is None and not format.has_matrices:
         raise DataError(
-            f"{format.name} holds texts, and {dataset.source} has only features; write xmc or pecos"
+            f"{format.name} holds texts, and {dataset.source} has only features; write xmc, pecos or arrays"
         )
     if (dataset.labels.lengths == 0).any():
         raise DataError(f"{dataset.source}: a label with an empty name cannot be written")
-    if dataset.Y is not None and format.name != "pecos" and (dataset.Y.data != 1).any():
+    if dataset.Y is not None and not format.has_weights and (dataset.Y.data != 1).any():
         raise DataError(
-            f"{format.name} cannot hold the label weights of {dataset.source}; write pecos instead"
+            f"{format.name} cannot hold the label weights of {dataset.source}; write pecos or arrays instead"
         )

@@ -25,8 +25,12 @@ class Format:
     """Fields or columns by name: text, labels, id, group."""
     has_splits: bool = False
     """A folder with several splits."""
+    is_folder: bool = False
+    """Always a folder; it may be that of a single data set."""
     has_matrices: bool = False
-    """Features and weighted labels, besides or instead of texts."""
+    """Features, besides or instead of texts."""
+    has_weights: bool = False
+    """Labels with weights."""
 
     @property
     def module(self) -> Any:
@@ -40,7 +44,21 @@ _ROWS = (
     Format("parquet", "Parquet table (extra: parquet)", (".parquet", ".pq"), has_fields=True),
     Format("fasttext", "__label__x __label__y text", (".fasttext", ".ft")),
     Format("xmc", "Extreme Classification Repository: sparse features", (".xmc", ".svm"), has_matrices=True),
-    Format("pecos", "folder of X.trn.npz, Y.trn.npz, X.trn.txt", has_splits=True, has_matrices=True),
+    Format(
+        "pecos",
+        "folder of X.trn.npz, Y.trn.npz, X.trn.txt",
+        has_splits=True,
+        has_matrices=True,
+        has_weights=True,
+    ),
+    Format(
+        "arrays",
+        "folder of plain arrays, used where they lie on disk",
+        (".arrays",),
+        is_folder=True,
+        has_matrices=True,
+        has_weights=True,
+    ),
     Format("rawtext", "train_raw_texts.txt with train_labels.txt", has_splits=True),
     Format("annif", "text<TAB><uri> <uri>", (".annif",)),
     Format("txt", "a text a line, no labels", (".txt",)),

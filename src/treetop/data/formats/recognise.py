@@ -9,6 +9,7 @@ from ..compression import without_suffix
 from ..files import Input
 from . import FORMATS, Format
 from .annif import LINE as ANNIF_LINE
+from .arrays import MANIFEST as ARRAYS_MANIFEST
 from .fasttext import PREFIX as FASTTEXT_PREFIX
 from .pecos import FEATURES_FILE, SPLIT_FILE
 from .rawtext import TEXTS_FILE
@@ -21,7 +22,7 @@ def recognise_input(source: Input) -> Format:
         return FORMATS["jsonl" if source.first_line().lstrip().startswith("{") else "txt"]
     if source.path.is_dir():
         return _of_folder(source.path, source.name)
-    by_name = _of_name(source.path)
+    by_name = named_by(source.path)
     if by_name is not None and by_name.name not in ("txt", "tsv"):
         return by_name
     first = source.first_line()
@@ -44,7 +45,7 @@ def recognise_input(source: Input) -> Format:
 
 def recognise_output(path: Path, labelled: bool) -> Format:
     """The format a new file's name asks for; ``.txt`` only where there are no labels to lose."""
-    format = _of_name(path)
+    format = named_by(path)
     if format is None or (format.name == "txt" and labelled):
         suffixes = ", ".join(
             row.suffixes[0] for row in FORMATS.values() if row.suffixes and row is not format
@@ -53,7 +54,8 @@ def recognise_output(path: Path, labelled: bool) -> Format:
     return format
 
 
-def _of_name(path: Path) -> Format | None:
+def named_by(path: Path) -> Format | None:
+    """The format that a file's name tells, if it does."""
     if FEATURES_FILE.fullmatch(path.name):
         return FORMATS["pecos"]
     if TEXTS_FILE.fullmatch(path.name):
@@ -64,11 +66,13 @@ def _of_name(path: Path) -> Format | None:
 
 def _of_folder(folder: Path, name: str) -> Format:
     names = [entry.name for entry in folder.iterdir()]
+    if ARRAYS_MANIFEST in names:
+        return FORMATS["arrays"]
     if any(SPLIT_FILE.fullmatch(entry) for entry in names):
         return FORMATS["pecos"]
     if any(TEXTS_FILE.fullmatch(entry) for entry in names):
         return FORMATS["rawtext"]
-    raise DataError(f"{name}: is a folder, not a file, and holds no X.*.npz or *_raw_texts.txt")
+    raise DataError(f"{name}: is a folder, not a file, and holds no X.*.npz, *_raw_texts.txt or {ARRAYS_MANIFEST}")
 
 
 def _unknown(name: str) -> DataError:

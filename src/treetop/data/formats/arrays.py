@@ -1,0 +1,172 @@
+"""Plain arrays in a folder, used where they lie on disk: for data larger than memory, or read again and again.
+
+    folder/data.json                     sizes, and for every array its file and how it was when it was written
+    folder/arrays-1f0c…/X.indices.npy    the arrays: CSR matrices X and Y (indptr, indices, data) as the native
+                                         core takes them; labels, texts, ids, … as a UTF-8 buffer and offsets
+
+Writing over an older data set puts the new arrays beside the old ones, replaces ``data.json`` in one step and
+then removes the old arrays. What is read are read-only memory maps. Matrices are checked when they are
+written; they are checked again when they are read only if a file of theirs is not the one that was written,
+by size or time of change.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from ...errors import DataError
+from ...sparse import around, csr_arrays
+from ...store import write_array
+from ...strings import Strings
+from ..dataset import Dataset, distinct_names, feature_matrix, label_matrix
+from ..files import Input, Output
+from .examples import check_labelled
+from .options import ReadOptions, WriteOptions
+
+MANIFEST = "data.json"
+FORMAT, VERSION = "treetop-arrays", 1
+_MATRICES = {"X": ("features", feature_matrix), "Y": ("labels", label_matrix)}
+_CSR = {"indptr": np.int64, "indices": np.int32, "data": np.float32}
+_STRINGS = {"buffer": np.uint8, "offsets": np.int64}
+_COLUMNS = ("labels", "texts", "ids", "groups", "label_texts")
+
+
+def read(source: Input, options: ReadOptions) -> Dataset:
+    folder = source.path
+    if folder is None or not folder.is_dir():
+        raise DataError(f"{source.name}: arrays are read from a folder, and this is none")
+    arrays = _Arrays(folder)
+    columns = {name: arrays.strings(name) for name in _COLUMNS}
+    labels = columns.pop("labels")
+    if labels is None:
+        raise arrays.damaged("it lists no labels")
+    if not arrays.as_written("labels.buffer", "labels.offsets"):
+        labels = distinct_names(labels, source.name)
+    X, Y = (arrays.matrix(name) for name in _MATRICES)
+    if not arrays.sizes["examples"]:
+        raise DataError(f"{source.name}: there are no examples in it")
+    check_labelled(source.name, 0 if Y is None else Y.nnz, options.need_labels)
+    return Dataset(labels=labels, X=X, Y=Y, source=source.name, **columns)
+
+
+def write(dataset: Dataset, path: Path, options: WriteOptions, output: Output) -> None:
+    if path.exists() and not (path / MANIFEST).is_file() and (not path.is_dir() or any(path.iterdir())):
+        raise DataError(f"{path}: exists and is not a folder of arrays; choose another name")
+    output.folder(path)
+    for old in path.glob("arrays-*"):
+        output.replaced(old)
+    home = path / f"arrays-{os.urandom(8).hex()}"
+    output.folder(home)
+    entries = {}
+    for name, array in _named_arrays(dataset).items():
+        file = output.binary(home / f"{name}.npy")
+        write_array(file, np.ascontiguousarray(array))
+        file.flush()
+        entries[name] = {"file": f"{home.name}/{name}.npy", **_stamp(os.fstat(file.fileno()))}
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "examples": len(dataset),
+        "features": 0 if dataset.X is None else int(dataset.X.shape[1]),
+        "labels": len(dataset.labels),
+        "arrays": entries,
+    }
+    output.text(path / MANIFEST).write(json.dumps(manifest, indent=1) + "\n")  # renamed last, so it counts
+
+
+def _named_arrays(dataset: Dataset) -> dict[str, npt.NDArray[Any]]:
+    named: dict[str, npt.NDArray[Any]] = {}
+    for name, (_, check) in _MATRICES.items():
+        matrix = getattr(dataset, name)
+        if matrix is not None:
+            parts = zip(_CSR, csr_arrays(check(matrix, dataset.source)), strict=True)
+            named |= {f"{name}.{part}": array for part, array in parts}
+    for name in _COLUMNS:
+        strings = getattr(dataset, name)
+        if strings is not None:
+            named |= {f"{name}.{part}": array for part, array in strings.state().items()}
+    return named
+
+
+def _stamp(status: os.stat_result) -> dict[str, int]:
+    return {"bytes": status.st_size, "changed": status.st_mtime_ns}
+
+
+class _Arrays:
+    """The arrays that a manifest lists, opened as they are asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        path = folder / MANIFEST
+        if not path.is_file():
+            raise DataError(f"{folder}: is no folder of arrays, it has no {MANIFEST}")
+        try:
+            manifest = json.loads(path.read_text("utf-8"))
+            kind, version = manifest["format"], int(manifest["version"])
+            self.sizes = {name: int(manifest[name]) for name in ("examples", "features", "labels")}
+            self._entries = {name: dict(entry) for name, entry in manifest["arrays"].items()}
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise self.damaged("it is not a manifest of arrays") from None
+        if kind != FORMAT:
+            raise self.damaged("it is not a manifest of arrays")
+        if version != VERSION:
+            raise DataError(
+                f"{path}: is of version {version}, and this treetop reads version {VERSION}; convert it again"
+            )
+
+    def damaged(self, why: str) -> DataError:
+        return DataError(f"{self._folder / MANIFEST}: is damaged: {why}")
+
+    def matrix(self, name: str) -> sparse.csr_matrix | None:
+        if f"{name}.indptr" not in self._entries:
+            return None
+        indptr, indices, data = (self._open(f"{name}.{part}", kind) for part, kind in _CSR.items())
+        shape = self.sizes["examples"], self.sizes[_MATRICES[name][0]]
+        if (
+            len(indptr) != shape[0] + 1
+            or indptr[0] != 0
+            or not indptr[-1] == len(indices) == len(data)
+            or (np.diff(indptr) < 0).any()
+        ):
+            raise DataError(f"{self._folder}: the arrays of {name} do not fit together")
+        checked = self.as_written(*(f"{name}.{part}" for part in _CSR))
+        return around(indptr, indices, data, shape, checked=checked)
+
+    def strings(self, name: str) -> Strings | None:
+        if f"{name}.offsets" not in self._entries:
+            return None
+        buffer, offsets = (self._open(f"{name}.{part}", kind) for part, kind in _STRINGS.items())
+        if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(buffer) or (np.diff(offsets) < 0).any():
+            raise DataError(f"{self._folder}: the arrays of {name} do not fit together")
+        return Strings(buffer, offsets)
+
+    def as_written(self, *names: str) -> bool:
+        """Whether these files are the ones that were written."""
+        entries = [self._entries[name] for name in names]
+        return all(
+            _stamp((self._folder / entry["file"]).stat()).items() <= entry.items() for entry in entries
+        )
+
+    def _open(self, name: str, kind: type[np.generic]) -> npt.NDArray[Any]:
+        file = self._entries.get(name, {}).get("file")
+        if not isinstance(file, str):
+            raise self.damaged(f"it says no file of {name}")
+        path = self._folder / file
+        if path.resolve().parent.parent != self._folder.resolve():
+            raise self.damaged(f"{name} points outside the folder")
+        try:
+            array = np.load(path, mmap_mode="r", allow_pickle=False)
+        except FileNotFoundError:
+            raise DataError(f"{self._folder}: the file {file} is missing") from None
+        except (ValueError, OSError, EOFError):
+            raise DataError(f"{self._folder}: the file {file} is damaged") from None
+        if array.dtype != kind or array.ndim != 1:
+            raise DataError(f"{self._folder}: {file} must be a list of {np.dtype(kind)}")
+        return np.asarray(array)
