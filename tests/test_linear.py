@@ -215,7 +215,7 @@ def test_matcher_aware_negatives_are_the_beam():
     tree = small_tree(X, Y)
     config = TIGHT.replace_settings({"negatives": "man", "beam": (2,)})
     model = TreeModel.fit(X, Y, tree, config)
-    indptr, nodes, _ = model._search(X, tree.depth - 1, config.beams(tree.depth - 1), 1)
+    indptr, nodes, _ = model.kept_nodes(X, tree.depth - 2)
     visited = sparse.csr_matrix((np.ones(len(nodes)), nodes, indptr), shape=(150, tree.sizes[-2])).toarray()
     weights = model.levels[-1].to_csr(50).toarray()
     labels = Y[:, tree.labels].toarray()

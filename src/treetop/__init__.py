@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .data import Dataset as Dataset
     from .data import read as read
     from .data import write as write
+    from .explanation import Explanation as Explanation
     from .methods import load as load
     from .methods import make as make
     from .methods.bonsai import Bonsai as Bonsai
@@ -34,6 +35,7 @@ _HOMES = {
     "Dataset": ".data",
     "DiSMEC": ".methods.dismec",
     "Ensemble": ".methods.ensemble",
+    "Explanation": ".explanation",
     "Hybrid": ".methods.hybrid",
     "LabelTree": ".tree",
     "NearestNeighbours": ".methods.neighbours",
@@ -55,6 +57,7 @@ __all__ = [
     "Dataset",
     "DiSMEC",
     "Ensemble",
+    "Explanation",
     "Hybrid",
     "LabelTree",
     "NearestNeighbours",

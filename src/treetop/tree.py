@@ -148,23 +148,26 @@ class LabelTree:
             nodes.append(node)
         return nodes[::-1]
 
+    def title(
+        self, level: int, node: int, names: Strings, counts: npt.NDArray[np.int64] | None = None
+    ) -> str:
+        """A label's name; of a cluster, how many labels it has and the most frequent of them."""
+        members = self.members(level, node)
+        if level + 1 == self.depth:
+            return names[int(members[0])]
+        order = members if counts is None else members[np.argsort(-counts[members], kind="stable")]
+        shown = ", ".join(names[int(label)] for label in order[:3])
+        return f"[{len(members):,} labels] {shown}{', …' if len(members) > 3 else ''}"
+
     def draw(
         self, names: Strings, counts: npt.NDArray[np.int64] | None = None, *, depth: int = 2, width: int = 6
     ) -> Iterator[str]:
         """Lines that picture the top of the tree; a cluster shows its most frequent labels."""
 
-        def title(level: int, node: int) -> str:
-            members = self.members(level, node)
-            if level + 1 == self.depth:
-                return names[int(members[0])]
-            order = members if counts is None else members[np.argsort(-counts[members], kind="stable")]
-            shown = ", ".join(names[int(label)] for label in order[:3])
-            return f"[{len(members):,} labels] {shown}{', …' if len(members) > 3 else ''}"
-
         def below(level: int, first: int, last: int, indent: str) -> Iterator[str]:
             for node in range(first, min(last, first + width)):
                 final = node + 1 == last
-                yield f"{indent}{'└─ ' if final else '├─ '}{title(level, node)}"
+                yield f"{indent}{'└─ ' if final else '├─ '}{self.title(level, node, names, counts)}"
                 if level + 1 < min(depth, self.depth):
                     offsets = self.offsets[level + 1]
                     children = int(offsets[node]), int(offsets[node + 1])

@@ -19,6 +19,7 @@ from .data_split import split
 from .demo import demo
 from .ensemble import ensemble, ensemble_help
 from .evaluate import evaluate
+from .explain import explain
 from .info import info
 from .methods import methods
 from .options import both_helps, format_help, method_settings_help
@@ -60,6 +61,7 @@ add_command(app, demo, help_from=method_settings_help)
 add_command(app, train, help_from=train_help)
 add_command(app, predict, help_from=both_helps)
 add_command(app, evaluate, help_from=both_helps)
+add_command(app, explain, help_from=both_helps)
 add_command(app, calibrate, help_from=calibrate_help)
 add_command(app, ensemble, help_from=ensemble_help)
 add_command(app, info)

@@ -20,6 +20,11 @@ def member_seeds(seed: int, count: int) -> list[int]:
     return [seed + (number << 32) for number in range(count)]
 
 
+def list_length(k: int) -> int:
+    """Labels that each tree lists where ``k`` are wanted: so many that the sums at the top miss little."""
+    return max(100, 10 * k)
+
+
 class Forest:
     """The score of a label is the mean over the trees; a tree that does not list the label counts 0.
 
@@ -61,9 +66,7 @@ class Forest:
         """``indptr, label ids, scores``: the ``k`` best labels of every row, best first."""
         if len(self.models) == 1:
             return self.models[0].rank(X, k, beam=beam, threads=threads)
-        # Longer lists than asked for, so that the sums at the top miss nothing that matters.
-        length = max(100, 10 * k)
-        lists = [model.rank(X, length, beam=beam, threads=threads) for model in self.models]
+        lists = [model.rank(X, list_length(k), beam=beam, threads=threads) for model in self.models]
         return _native.combine(lists, [1 / len(lists)] * len(lists), k, threads)
 
     def state(self) -> dict[str, npt.NDArray]:

@@ -73,6 +73,21 @@ class LevelWeights:
         """Plain arrays for the store; the offsets are the tree's."""
         return {name: getattr(self, name) for name in self.TYPES}
 
+    def parent(self, node: int) -> int:
+        """The node of the level above that ``node`` hangs below."""
+        return int(np.searchsorted(self.offsets, node, side="right")) - 1
+
+    def carries(self, node: int) -> bool:
+        """Whether the node just has its parent's score: an only child of an inner level is no decision."""
+        parent = self.parent(node)
+        return not self.last and int(self.offsets[parent + 1] - self.offsets[parent]) == 1
+
+    def node_weights(self, node: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32], float]:
+        """``features, weights, bias`` of one classifier, in no order."""
+        nodes, features, weights = self.native.unpack(self.parent(node))
+        own = (nodes == node) & (features < self.n_features)
+        return features[own], weights[own], float(self.biases[node])
+
     def to_csr(self, n_features: int) -> sparse.csr_matrix:
         """Nodes × features, the bias in one more column at the end."""
         nodes, features, weights = self.native.unpack()

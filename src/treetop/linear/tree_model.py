@@ -120,8 +120,7 @@ class TreeModel:
             parts.append(binarize(relevance[level - 1]))
         if "man" in scheme:
             with step(f"Hard negatives for level {level + 1}"):
-                beams = self.config.beams(self.tree.depth - 1)[:level]
-                indptr, nodes, _ = self._search(X, level, beams, threads)
+                indptr, nodes, _ = self.kept_nodes(X, level - 1, threads=threads)
             shape = relevance[level - 1].shape
             beam = sparse.csr_matrix((np.ones(len(nodes), np.float32), nodes, indptr), shape=shape)
             beam.sort_indices()
@@ -137,6 +136,13 @@ class TreeModel:
         config = self.config if beam is None else self.config.replace_settings({"beam": beam})
         beams = [*config.beams(self.tree.depth - 1), k]
         return self._search(X, self.tree.depth, beams, threads)
+
+    def kept_nodes(
+        self, X: Rows, level: int, *, beam: tuple[int, ...] | None = None, threads: int = 1
+    ) -> Ranked:
+        """``indptr, nodes, scores``: the nodes of a cluster level that the search goes on from, best first."""
+        config = self.config if beam is None else self.config.replace_settings({"beam": beam})
+        return self._search(X, level + 1, config.beams(self.tree.depth - 1)[: level + 1], threads)
 
     def _search(self, X: Rows, levels: int, beams: list[int], threads: int) -> Ranked:
         whole = levels == self.tree.depth

@@ -5,6 +5,7 @@ The public verbs check their input here, once; a method's own ``_fit`` and ``_ra
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import inspect
 import os
@@ -30,6 +31,7 @@ from ..strings import Strings
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from ..explanation import Explanation
     from ..metrics import Metrics
 
 Inputs: TypeAlias = "str | Sequence[str] | Dataset | npt.NDArray | Any"
@@ -153,6 +155,29 @@ class Method(ABC):
         self.statistics = self.statistics | {"calibration": described}  # a copy of the model keeps its own
         return self
 
+    def explain(self, text: Inputs, label: str, **options: Any) -> Explanation:
+        """Why ``label`` gets its score for one text, or for one row of features: see `treetop.explanation`."""
+        known = self._fitted()
+        check_options(options, keywords(self._explain), f"an explanation of {self.name}")
+        dataset = self._input_set(text)
+        if len(dataset) != 1:
+            raise DataError(f"{dataset.source}: one text is explained at a time, not {len(dataset):,}")
+        position = known.position(label)
+        if position < 0:
+            raise DataError(f"the model knows no label {label!r}")
+        if self.label_counts[position] == 0:
+            raise DataError(f"the label {label!r} had no training example, so the model never gives it")
+        explanation = self._explain(dataset, position, **options)
+        if self.calibration is None:
+            return explanation
+        probability = float(self.calibration(np.array([explanation.score], np.float32))[0])
+        return dataclasses.replace(explanation, probability=probability)
+
+    @property
+    def can_explain(self) -> bool:
+        """Whether `explain` works for this method."""
+        return type(self)._explain is not Method._explain
+
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Writes the model folder in one step; an older model of that name is replaced."""
         store.save(folder, self.to_stored())
@@ -206,6 +231,10 @@ class Method(ABC):
 
     @abstractmethod
     def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None: ...
+
+    def _explain(self, dataset: Dataset, label: int, **options: Any) -> Explanation:
+        """Of the only row of ``dataset``; a method that can explains here."""
+        raise ModelError(f"{self.name} cannot explain its scores")
 
     def blank(self) -> Self:
         """An unfitted model with the same settings."""

@@ -17,7 +17,9 @@ import numpy.typing as npt
 
 from ..config import part
 from ..data import Dataset
+from ..explanation import Explanation
 from ..linear import LinearConfig, TreeModel
+from ..linear.explain_path import explain_path
 from ..tree import LabelTree
 from .base import Ranked
 from .features import FeatureConfig, FeatureMethod
@@ -49,6 +51,10 @@ class DiSMEC(FeatureMethod):
     def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
         assert self.model is not None
         return self.model.rank(self._features(dataset), k, threads=self.threads)
+
+    def _explain(self, dataset: Dataset, label: int) -> Explanation:  # type: ignore[override]
+        assert self.model is not None
+        return explain_path(self.model, self._terms(dataset), label, self._title, threads=self.threads)
 
     def _state(self) -> dict[str, npt.NDArray]:
         assert self.model is not None

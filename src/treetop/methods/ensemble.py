@@ -27,6 +27,7 @@ from .. import _native, store
 from ..config import setting
 from ..data import Dataset
 from ..errors import ConfigError, DataError, ModelError
+from ..explanation import Explanation, Part, summed
 from ..predictions import Predictions
 from ..progress import step
 from ..strings import Strings
@@ -210,6 +211,26 @@ class Ensemble(Method):
     def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
         lists = self._lists(dataset, max(k, self.config.depth))
         return _native.combine(lists, self.weights.tolist(), k, self.threads)
+
+    def _explain(self, dataset: Dataset, label: int) -> Explanation:  # type: ignore[override]
+        name = self._fitted()[label]
+        parts = []
+        for number, (member, (_, ids, scores)) in enumerate(
+            zip(self.members, self._lists(dataset, self.config.depth), strict=True)
+        ):
+            own = member._fitted().position(name)
+            explained = member.can_explain and own >= 0 and member.label_counts[own] > 0
+            at = np.flatnonzero(ids == label)
+            parts.append(
+                Part(
+                    f"member {number + 1}, {member.name}",
+                    float(self.weights[number]),
+                    float(scores[at[0]]) if len(at) else 0.0,
+                    member.explain(dataset, name) if explained else None,
+                )
+            )
+        value = "place in the member's list, 1 the first" if self.config.rule == "rank" else "member's score"
+        return summed(name, parts, f"the sum of weight · {value}; 0 where its list lacks the label")
 
     def _lists(self, dataset: Dataset, depth: int) -> list[Ranked]:
         """The ranked list of every member, in the ensemble's label ids."""

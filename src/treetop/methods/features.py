@@ -14,6 +14,7 @@ from ..config import part
 from ..data import Dataset
 from ..errors import ConfigError, DataError
 from ..features import Tfidf, TfidfConfig
+from ..features.text_terms import TextTerms
 from ..linear.forest import member_seeds
 from ..progress import step
 from ..sparse import Rows
@@ -79,6 +80,20 @@ class FeatureMethod(Method):
         if X.shape[1] != self.n_features:
             raise DataError(f"the model takes {self.n_features:,} features but the input has {X.shape[1]:,}")
         return X
+
+    def _terms(self, dataset: Dataset) -> TextTerms:
+        """The features of the only row of ``dataset``, by name."""
+        X = self._features(dataset)
+        if self.tfidf is None or dataset.texts is None:
+            return TextTerms(X)
+        return TextTerms.of_text(dataset.texts[0], X, self.tfidf)
+
+    def _title(self, tree: LabelTree, level: int, node: int) -> str:
+        """A label by its name; a cluster by the readable texts of its labels, where there are some."""
+        names = self._fitted()
+        if level + 1 < tree.depth and self.label_texts is not None:
+            names = self.label_texts
+        return tree.title(level, node, names, self.label_counts)
 
     def _grow_trees(
         self, dataset: Dataset, X: sparse.csr_matrix, config: TreeConfig, count: int = 1

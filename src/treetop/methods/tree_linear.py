@@ -12,7 +12,9 @@ from scipy import sparse
 from ..config import part, setting
 from ..data import Dataset
 from ..errors import ConfigError
+from ..explanation import Explanation
 from ..linear import Forest, LinearConfig
+from ..linear.explain_path import explain_forest
 from ..tree import LabelTree, TreeConfig
 from .base import Ranked
 from .features import FeatureConfig, FeatureMethod
@@ -82,6 +84,14 @@ class TreeLinear(FeatureMethod):
     ) -> Ranked:
         assert self.forest is not None
         return self.forest.rank(self._features(dataset), k, beam=beam, threads=self.threads)
+
+    def _explain(  # type: ignore[override]
+        self, dataset: Dataset, label: int, *, beam: tuple[int, ...] | None = None
+    ) -> Explanation:
+        assert self.forest is not None
+        return explain_forest(
+            self.forest, self._terms(dataset), label, self._title, beam=beam, threads=self.threads
+        )
 
     def _state(self) -> dict[str, npt.NDArray]:
         assert self.forest is not None

@@ -1,0 +1,76 @@
+"""`TextTerms`: the features of one text by name, and where its words stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from ..explanation import Span, Term
+from .tfidf import Tfidf, TfidfConfig
+
+_WORD = re.compile(r"\w\w+")
+
+
+@dataclass(frozen=True, eq=False)
+class TextTerms:
+    """One row of features. Names are the terms of the vocabulary, or numbers where there is none."""
+
+    X: sparse.csr_matrix
+    vocabulary: Sequence[str] | None = None
+    spans: Mapping[str, tuple[Span, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of_text(cls, text: str, X: sparse.csr_matrix, tfidf: Tfidf) -> TextTerms:
+        """``X`` is the row of ``text``."""
+        return cls(X, tfidf.vocabulary, word_spans(text, tfidf.config))
+
+    def weighed(
+        self, features: npt.NDArray[np.int32], weights: npt.NDArray[np.float32]
+    ) -> tuple[Term, ...]:
+        """What each feature adds to Σ value · weight, largest first; features without a weight add nothing."""
+        order = np.argsort(features)
+        features, weights = features[order], weights[order].astype(np.float64)
+        ids, values = self.X.indices, self.X.data.astype(np.float64)
+        at = np.searchsorted(features, ids)
+        found = at < len(features)
+        found[found] = features[at[found]] == ids[found]
+        terms = [
+            self._term(int(feature), float(value), float(weight))
+            for feature, value, weight in zip(ids[found], values[found], weights[at[found]], strict=True)
+        ]
+        return tuple(sorted(terms, key=lambda term: (-abs(term.contribution), term.name)))
+
+    def _term(self, feature: int, value: float, weight: float) -> Term:
+        name = f"feature {feature}" if self.vocabulary is None else self.vocabulary[feature]
+        return Term(name, value, weight, value * weight, self.spans.get(name, ()))
+
+
+def word_spans(text: str, config: TfidfConfig) -> dict[str, tuple[Span, ...]]:
+    """Every word n-gram of the text and where it stands; nothing where terms are not made of words.
+
+    The words are those of cpp/tokens.hpp: the longest runs of two or more word characters.
+    """
+    if config.analyzer != "word":
+        return {}
+    lowered = text.lower() if config.lowercase else text
+    origin = _origins(text, lowered)
+    words = [(match[0], match.start(), match.end()) for match in _WORD.finditer(lowered)]
+    spans: dict[str, list[Span]] = {}
+    for length in range(config.ngram_min, config.ngram_max + 1):
+        for first in range(len(words) - length + 1):
+            gram = words[first : first + length]
+            span = origin[gram[0][1]], origin[gram[-1][2] - 1] + 1
+            spans.setdefault(" ".join(word for word, _, _ in gram), []).append(span)
+    return {name: tuple(places) for name, places in spans.items()}
+
+
+def _origins(text: str, lowered: str) -> Sequence[int]:
+    """The position in ``text`` of every character of its lower-case form, which may be longer."""
+    if len(lowered) == len(text):
+        return range(len(text))
+    return [at for at, character in enumerate(text) for _ in character.lower()]
