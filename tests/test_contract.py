@@ -176,6 +176,14 @@ def test_no_input_gives_no_rows(model):
     assert len(model.predict([])) == 0
 
 
+def test_explanations_give_the_predicted_score(model, test):
+    for label, score in model.predict(test.texts[0], k=3)[0]:
+        explanation = model.explain(test.texts[0], label)
+        assert (explanation.label, explanation.reached) == (label, True)
+        assert explanation.score == pytest.approx(score, rel=1e-6)
+        assert explanation.to_dict()["label"] == label
+
+
 def test_threshold(model, test):
     scores = model.predict(test, k=6).scores
     middle = float(np.median(scores))

@@ -8,7 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 Span = tuple[int, int]
+Ranked = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,8 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries, ready for JSON; what is empty is left out."""
-        return _without_empty(dataclasses.asdict(self))
+        plain: dict[str, Any] = _without_empty(dataclasses.asdict(self))
+        return plain
 
     def __repr__(self) -> str:
         kinds = ("path", "votes", "parts")
@@ -113,6 +118,13 @@ def summed(label: str, parts: Sequence[Part], rule: str) -> Explanation:
     """The score is Σ weight · value over the parts; a part that lists the label reaches it."""
     score = math.fsum(part.weight * part.value for part in parts)
     return Explanation(label, score, rule, any(part.value != 0 for part in parts), parts=tuple(parts))
+
+
+def listed_score(ranked: Ranked, label: int) -> float:
+    """The label's score in the ranked list of one text; 0 where it is not there."""
+    _, ids, scores = ranked
+    at = np.flatnonzero(ids == label)
+    return float(scores[at[0]]) if len(at) else 0.0
 
 
 def _without_empty(value: Any) -> Any:

@@ -7,6 +7,7 @@ c_d is the inner product of the features, the cosine where rows have unit length
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -17,8 +18,10 @@ from scipy import sparse
 from . import _native, store
 from .config import Config, setting
 from .errors import DataError
+from .explanation import Explanation, Vote
 from .progress import step
 from .sparse import CsrArrays, csr_arrays
+from .strings import Strings
 
 _ARRAYS: dict[str, type[np.generic]] = {
     "scales": np.float32,
@@ -83,6 +86,21 @@ class Neighbours:
     def nearest(self, X: sparse.csr_matrix, *, skip_own: bool = False, threads: int = 1) -> CsrArrays:
         """``indptr, row numbers of training examples, inner products`` of those that vote, nearest first."""
         return self._native.nearest(*csr_arrays(X), self.config.neighbours, skip_own, threads)
+
+    def explain(self, X: sparse.csr_matrix, label: int, names: Strings, *, threads: int = 1) -> Explanation:
+        """Who votes on the only row of ``X``, and how much of the votes says ``label``."""
+        _, examples, products = self.nearest(X, threads=threads)
+        power = self.config.power
+        counts = (products.astype(np.float64) / products[:1]) ** power
+        indptr, ids = self._arrays["label_indptr"], self._arrays["label_ids"]
+        votes = []
+        for example, product, share in zip(examples, products, counts / counts.sum(), strict=True):
+            own = ids[indptr[example] : indptr[example + 1]]
+            labels = tuple(names[int(each)] for each in own)
+            votes.append(Vote(int(example), float(product), float(share), bool((own == label).any()), labels))
+        score = math.fsum(vote.share for vote in votes if vote.agrees)
+        rule = f"the shares of the texts with the label; a share is similarity^{power:g} over the sum of all"
+        return Explanation(names[label], score, rule, score > 0, votes=tuple(votes))
 
     def state(self) -> dict[str, npt.NDArray]:
         """Plain arrays for the store."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def explain(
     model: Model,
-    text: Annotated[
+    data: Annotated[
         str, typer.Argument(metavar="TEXT|FILE", help="A text, or a file of texts; - reads standard input.")
     ],
     *,
@@ -40,7 +40,7 @@ def explain(
     What the words add sums to the raw score of each node; the last line says how the score comes from these.
     """
     classifier = load_model(model, threads)
-    examples = _examples(text, reading)
+    examples = _examples(data, reading)
     found = [_explain_row(classifier, examples[[row]], label, k) for row in range(len(examples))]
     if json:
         show_json([_as_json(examples, row, explanations) for row, explanations in enumerate(found)])
@@ -64,9 +64,7 @@ def _examples(text: str, reading: Reading) -> Dataset:
     return reading.read(Path(text)) if is_file else Dataset.from_texts([text], source="the text")
 
 
-def _explain_row(
-    classifier: Method, example: Dataset, labels: list[str] | None, k: int
-) -> list[Explanation]:
+def _explain_row(classifier: Method, example: Dataset, labels: list[str] | None, k: int) -> list[Explanation]:
     if not labels:
         known = classifier.statistics["labels_used"]
         labels = [item.label for item in classifier.predict(example, min(k, known))[0]]

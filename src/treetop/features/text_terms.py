@@ -29,10 +29,8 @@ class TextTerms:
         """``X`` is the row of ``text``."""
         return cls(X, tfidf.vocabulary, word_spans(text, tfidf.config))
 
-    def weighed(
-        self, features: npt.NDArray[np.int32], weights: npt.NDArray[np.float32]
-    ) -> tuple[Term, ...]:
-        """What each feature adds to Σ value · weight, largest first; features without a weight add nothing."""
+    def weighed(self, features: npt.NDArray[np.int32], weights: npt.NDArray[np.float32]) -> tuple[Term, ...]:
+        """What each feature that has a weight adds to Σ value · weight, largest first."""
         order = np.argsort(features)
         features, weights = features[order], weights[order].astype(np.float64)
         ids, values = self.X.indices, self.X.data.astype(np.float64)

@@ -1,4 +1,4 @@
-"""Why a tree model or a forest gives a label its score: the path, and the terms that carried it at every node."""
+"""Why a tree model or a forest gives a label its score: the path, and the terms that carried it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def explain_forest(
     beam: tuple[int, ...] | None = None,
     threads: int = 1,
 ) -> Explanation:
-    """The mean over the trees, as for up to ten wanted labels; a tree that does not list the label counts 0."""
+    """The mean over the trees, as for up to ten wanted labels; a tree without the label counts 0."""
     trees = [explain_path(model, terms, label, titles, beam=beam, threads=threads) for model in forest.models]
     if len(trees) == 1:
         return trees[0]
@@ -49,7 +49,7 @@ def explain_path(
     beam: tuple[int, ...] | None = None,
     threads: int = 1,
 ) -> Explanation:
-    """A node's raw score is its bias and what the terms add; a rule makes the label's score of the raw ones."""
+    """A node's raw score is its bias and what the terms add; a rule makes the label's score of these."""
     tree, config = model.tree, model.config
     transforms = config.transforms(tree.depth)
     handed = ROOT

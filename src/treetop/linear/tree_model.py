@@ -140,7 +140,7 @@ class TreeModel:
     def kept_nodes(
         self, X: Rows, level: int, *, beam: tuple[int, ...] | None = None, threads: int = 1
     ) -> Ranked:
-        """``indptr, nodes, scores``: the nodes of a cluster level that the search goes on from, best first."""
+        """``indptr, nodes, scores``: the nodes of a cluster level that the search keeps, best first."""
         config = self.config if beam is None else self.config.replace_settings({"beam": beam})
         return self._search(X, level + 1, config.beams(self.tree.depth - 1)[: level + 1], threads)
 

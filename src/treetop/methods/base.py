@@ -156,7 +156,7 @@ class Method(ABC):
         return self
 
     def explain(self, text: Inputs, label: str, **options: Any) -> Explanation:
-        """Why ``label`` gets its score for one text, or for one row of features: see `treetop.explanation`."""
+        """Why ``label`` gets its score for one text, or one row of features: see `treetop.explanation`."""
         known = self._fitted()
         check_options(options, keywords(self._explain), f"an explanation of {self.name}")
         dataset = self._input_set(text)

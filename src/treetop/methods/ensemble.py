@@ -27,7 +27,7 @@ from .. import _native, store
 from ..config import setting
 from ..data import Dataset
 from ..errors import ConfigError, DataError, ModelError
-from ..explanation import Explanation, Part, summed
+from ..explanation import Explanation, Part, listed_score, summed
 from ..predictions import Predictions
 from ..progress import step
 from ..strings import Strings
@@ -215,22 +215,22 @@ class Ensemble(Method):
     def _explain(self, dataset: Dataset, label: int) -> Explanation:  # type: ignore[override]
         name = self._fitted()[label]
         parts = []
-        for number, (member, (_, ids, scores)) in enumerate(
-            zip(self.members, self._lists(dataset, self.config.depth), strict=True)
-        ):
+        lists = self._lists(dataset, self.config.depth)
+        for number, (member, ranked) in enumerate(zip(self.members, lists, strict=True), 1):
             own = member._fitted().position(name)
             explained = member.can_explain and own >= 0 and member.label_counts[own] > 0
-            at = np.flatnonzero(ids == label)
             parts.append(
                 Part(
-                    f"member {number + 1}, {member.name}",
-                    float(self.weights[number]),
-                    float(scores[at[0]]) if len(at) else 0.0,
+                    f"member {number}, {member.name}",
+                    float(self.weights[number - 1]),
+                    listed_score(ranked, label),
                     member.explain(dataset, name) if explained else None,
                 )
             )
-        value = "place in the member's list, 1 the first" if self.config.rule == "rank" else "member's score"
-        return summed(name, parts, f"the sum of weight · {value}; 0 where its list lacks the label")
+        value = "place in its list (1: the first)" if self.config.rule == "rank" else "score"
+        return summed(
+            name, parts, f"the sum over the members of weight · {value}; 0 if a list lacks the label"
+        )
 
     def _lists(self, dataset: Dataset, depth: int) -> list[Ranked]:
         """The ranked list of every member, in the ensemble's label ids."""

@@ -20,6 +20,7 @@ from ..config import part, setting
 from ..data import Dataset
 from ..data.dataset import label_matrix, split_rows
 from ..errors import ConfigError, ModelError
+from ..explanation import Explanation, Part, listed_score, summed
 from ..linear import Forest
 from ..metrics import Metrics, evaluate
 from ..neighbours import Neighbours, NeighboursConfig
@@ -150,6 +151,23 @@ class Hybrid(TreeLinear):
         places = np.arange(len(labels)) - np.repeat(indptr[:-1], np.diff(indptr))
         linear = indptr, labels, (np.sqrt(scores) * (1 - 1e-6 * places)).astype(np.float32)
         return [linear, neighbours.rank(X, depth, threads=self.threads)]
+
+    def _explain(  # type: ignore[override]
+        self, dataset: Dataset, label: int, *, beam: tuple[int, ...] | None = None
+    ) -> Explanation:
+        linear = super()._explain(dataset, label, beam=beam)
+        if self.neighbours is None:
+            return linear
+        assert self.forest is not None
+        X = self._features(dataset)
+        votes = self.neighbours.explain(X, label, self._fitted(), threads=self.threads)
+        lists = self._lists(self.forest, self.neighbours, X, DEPTH, beam)
+        parts = [
+            Part("linear", 1 - self.weight, listed_score(lists[0], label), linear),
+            Part("neighbours", self.weight, listed_score(lists[1], label), votes),
+        ]
+        rule = "the sum of weight · value; of the linear part the value is the root of its score"
+        return summed(linear.label, parts, rule)
 
     def _state(self) -> dict[str, npt.NDArray]:
         arrays = super()._state() | {"weight": np.array([self.weight])}

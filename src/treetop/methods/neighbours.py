@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ..config import part
 from ..data import Dataset
+from ..explanation import Explanation
 from ..neighbours import Neighbours, NeighboursConfig
 from .base import Ranked
 from .features import FeatureConfig, FeatureMethod
@@ -37,6 +38,10 @@ class NearestNeighbours(FeatureMethod):
     def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
         assert self.neighbours is not None
         return self.neighbours.rank(self._features(dataset), k, threads=self.threads)
+
+    def _explain(self, dataset: Dataset, label: int) -> Explanation:  # type: ignore[override]
+        assert self.neighbours is not None
+        return self.neighbours.explain(self._features(dataset), label, self._fitted(), threads=self.threads)
 
     def _state(self) -> dict[str, npt.NDArray]:
         assert self.neighbours is not None
