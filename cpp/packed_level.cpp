@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 
 namespace treetop {
@@ -31,7 +32,14 @@ public:
             values_[static_cast<std::size_t>(m)] = static_cast<float>(value);
             values_[static_cast<std::size_t>(128 + m)] = static_cast<float>(-value);
         }
-        for (std::size_t m = 0; m < kLevels; ++m) borders_[m] = (values_[m] + values_[m + 1]) / 2;
+        set_borders();
+    }
+
+    static Codebook of_values(std::span<const float> values) {
+        Codebook codebook({});
+        codebook.values_.assign(values.begin(), values.end());
+        codebook.set_borders();
+        return codebook;
     }
 
     std::uint8_t code(float weight) const {
@@ -40,9 +48,13 @@ public:
         return weight < 0 && m > 0 ? static_cast<std::uint8_t>(128 + m) : m;
     }
 
-    std::vector<float> values() && { return std::move(values_); }
+    const std::vector<float>& values() const { return values_; }
 
 private:
+    void set_borders() {
+        for (std::size_t m = 0; m < kLevels; ++m) borders_[m] = (values_[m] + values_[m + 1]) / 2;
+    }
+
     static constexpr int kLevels = 127;
     std::vector<float> values_;
     std::array<float, kLevels> borders_{};  // between m and m + 1
@@ -208,7 +220,8 @@ std::int32_t gather(std::uint32_t hash, int bits) {
     return static_cast<std::int32_t>((hash * inverse) & ((std::uint32_t{1} << bits) - 1U));
 }
 
-PackedArrays pack(const PlainLevel& level, std::int64_t features, bool coded, int threads) {
+PackedArrays pack(const PlainLevel& level, std::int64_t features, bool coded, int threads,
+                  std::span<const float> codes) {
     const int bits = feature_bits(features);
     const auto parents = static_cast<std::int64_t>(level.offsets.size()) - 1;
     std::vector<ChunkPacker> packers(static_cast<std::size_t>(std::max(threads, 1)), ChunkPacker(level, bits, coded));
@@ -226,20 +239,27 @@ PackedArrays pack(const PlainLevel& level, std::int64_t features, bool coded, in
     }
     packed.buckets.resize(static_cast<std::size_t>(packed.chunks.back()));
     packed.bytes.resize(static_cast<std::size_t>(packed.starts.back()) + Level::kSlack);
-    Codebook codebook(coded ? level.weights : std::span<const float>{});
+    const Codebook codebook =
+        codes.empty() ? Codebook(coded ? level.weights : std::span<const float>{}) : Codebook::of_values(codes);
     parallel_for(parents, threads, [&](std::int64_t parent, int worker) {
         const auto p = static_cast<std::size_t>(parent);
         packers[static_cast<std::size_t>(worker)].write(parent, plans[p], codebook,
                                                         packed.buckets.data() + packed.chunks[p],
                                                         packed.bytes.data() + packed.starts[p]);
     });
-    if (coded) packed.codes = std::move(codebook).values();
+    if (coded) packed.codes = codebook.values();
     return packed;
 }
 
 Triples unpack(const Level& level) {
+    std::vector<std::int64_t> parents(static_cast<std::size_t>(level.parents));
+    std::iota(parents.begin(), parents.end(), std::int64_t{0});
+    return unpack(level, parents);
+}
+
+Triples unpack(const Level& level, std::span<const std::int64_t> parents) {
     Triples triples;
-    for (std::int64_t parent = 0; parent < level.parents; ++parent) {
+    for (const std::int64_t parent : parents) {
         const std::int64_t buckets = PackedChunk::count(level, parent);
         if (buckets == 0) continue;
         const PackedChunk chunk(level, parent);

@@ -180,7 +180,9 @@ struct PackedArrays {
     std::vector<float> codes;  // empty where weights are floats
 };
 
-PackedArrays pack(const PlainLevel& level, std::int64_t features, bool coded, int threads);
+// `codes`: the values of an older level, whose bytes shall stay; none: the level's own.
+PackedArrays pack(const PlainLevel& level, std::int64_t features, bool coded, int threads,
+                  std::span<const float> codes = {});
 
 struct Triples {  // unordered
     std::vector<std::int64_t> nodes;
@@ -189,5 +191,6 @@ struct Triples {  // unordered
 };
 
 Triples unpack(const Level& level);
+Triples unpack(const Level& level, std::span<const std::int64_t> parents);  // below these only
 
 }  // namespace treetop

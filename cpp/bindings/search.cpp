@@ -120,34 +120,43 @@ void bind_search(nb::module_& module) {
     module.def(
         "pack_level",
         [](In<std::int64_t> offsets, In<std::int64_t> chunks, In<std::int32_t> features, In<std::int64_t> rows,
-           In<std::int32_t> children, In<float> weights, std::int64_t n_features, bool coded, int threads) {
+           In<std::int32_t> children, In<float> weights, std::int64_t n_features, bool coded, int threads,
+           std::optional<In<float>> codes) {
             const PlainLevel level = plain_level(offsets, chunks, features, rows, children, weights, n_features);
+            require(!codes || (coded && codes->size() == 256), "a coded level has 256 codes");
             PackedArrays packed;
             {
                 nb::gil_scoped_release free;
-                packed = pack(level, n_features, coded, threads);
+                packed = pack(level, n_features, coded, threads, codes ? span_of(*codes) : std::span<const float>{});
             }
             return std::make_tuple(give(std::move(packed.chunks)), give(std::move(packed.starts)),
                                    give(std::move(packed.buckets)), give(std::move(packed.bytes)),
                                    give(std::move(packed.codes)));
         },
         nb::arg("offsets"), nb::arg("chunks"), nb::arg("features"), nb::arg("rows"), nb::arg("children"),
-        nb::arg("weights"), nb::arg("n_features"), nb::arg("coded"), nb::arg("threads"));
+        nb::arg("weights"), nb::arg("n_features"), nb::arg("coded"), nb::arg("threads"),
+        nb::arg("codes").none() = nb::none());
 
     nb::class_<BoundLevel>(module, "Level")
         .def(nb::init<In<std::int64_t>, In<std::int64_t>, In<std::int64_t>, In<std::uint32_t>, In<std::uint8_t>,
                       In<float>, In<float>, std::int64_t, bool>(),
              nb::arg("offsets"), nb::arg("chunks"), nb::arg("starts"), nb::arg("buckets"), nb::arg("bytes"),
              nb::arg("codes"), nb::arg("biases"), nb::arg("n_features"), nb::arg("last"))
-        .def("unpack", [](const BoundLevel& self) {
-            Triples triples;
-            {
-                nb::gil_scoped_release free;
-                triples = unpack(self.level());
-            }
-            return std::make_tuple(give(std::move(triples.nodes)), give(std::move(triples.features)),
-                                   give(std::move(triples.weights)));
-        });
+        .def(
+            "unpack",
+            [](const BoundLevel& self, std::optional<In<std::int64_t>> parents) {
+                const auto chosen = parents ? span_of(*parents) : std::span<const std::int64_t>{};
+                const auto inside = [&](std::int64_t parent) { return 0 <= parent && parent < self.level().parents; };
+                require(std::all_of(chosen.begin(), chosen.end(), inside), "the level has no such parent");
+                Triples triples;
+                {
+                    nb::gil_scoped_release free;
+                    triples = parents ? unpack(self.level(), chosen) : unpack(self.level());
+                }
+                return std::make_tuple(give(std::move(triples.nodes)), give(std::move(triples.features)),
+                                       give(std::move(triples.weights)));
+            },
+            nb::arg("parents").none() = nb::none());
 
     module.def(
         "beam_search",

@@ -34,6 +34,8 @@ void round_trip(std::int64_t width, const std::vector<std::int64_t>& lengths) {
     }
     CHECK(got.size() == triples.nodes.size());
     CHECK(got == expected);
+    const std::int64_t only = 0;
+    CHECK(treetop::unpack(packed.level, {&only, 1}).weights == triples.weights);
 }
 
 }  // namespace

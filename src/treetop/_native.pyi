@@ -148,8 +148,9 @@ def pack_level(
     n_features: int,
     coded: bool,
     threads: int,
+    codes: _F32 | None = None,
 ) -> tuple[_I64, _I64, npt.NDArray[np.uint32], npt.NDArray[np.uint8], _F32]:
-    """``chunks, starts, buckets, bytes, codes`` of a packed level."""
+    """``chunks, starts, buckets, bytes, codes`` of a packed level; ``codes`` of an older one may be kept."""
 
 class Level:
     """A packed level ready for use. The arrays are used where they lie, and checked as they are used."""
@@ -166,8 +167,8 @@ class Level:
         n_features: int,
         last: bool,
     ) -> None: ...
-    def unpack(self) -> tuple[_I64, _I32, _F32]:
-        """``nodes, features, weights`` of all entries, in no order."""
+    def unpack(self, parents: _I64 | None = None) -> tuple[_I64, _I32, _F32]:
+        """``nodes, features, weights`` of all entries, or of those below some parents; in no order."""
 
 def beam_search(
     levels: Sequence[Level],

@@ -20,7 +20,7 @@ from .config import Config, setting
 from .errors import DataError
 from .explanation import Explanation, Vote
 from .progress import step
-from .sparse import CsrArrays, csr_arrays
+from .sparse import CsrArrays, Rows, csr_arrays
 from .strings import Strings
 
 _ARRAYS: dict[str, type[np.generic]] = {
@@ -74,7 +74,7 @@ class Neighbours:
         arrays |= {"label_indptr": label_indptr, "label_ids": label_ids}
         return cls(config, X.shape[1], Y.shape[1], arrays)
 
-    def rank(self, X: sparse.csr_matrix, k: int, *, skip_own: bool = False, threads: int = 1) -> CsrArrays:
+    def rank(self, X: Rows, k: int, *, skip_own: bool = False, threads: int = 1) -> CsrArrays:
         """``indptr, label ids, scores``: the ``k`` best labels of every row, best first, equal ones by id.
 
         With ``skip_own`` training example i has no vote on row i: the training set's own rows are then
@@ -83,11 +83,11 @@ class Neighbours:
         config = self.config
         return self._native.vote(*csr_arrays(X), config.neighbours, config.power, k, skip_own, threads)
 
-    def nearest(self, X: sparse.csr_matrix, *, skip_own: bool = False, threads: int = 1) -> CsrArrays:
+    def nearest(self, X: Rows, *, skip_own: bool = False, threads: int = 1) -> CsrArrays:
         """``indptr, row numbers of training examples, inner products`` of those that vote, nearest first."""
         return self._native.nearest(*csr_arrays(X), self.config.neighbours, skip_own, threads)
 
-    def explain(self, X: sparse.csr_matrix, label: int, names: Strings, *, threads: int = 1) -> Explanation:
+    def explain(self, X: Rows, label: int, names: Strings, *, threads: int = 1) -> Explanation:
         """Who votes on the only row of ``X``, and how much of the votes says ``label``."""
         _, examples, products = self.nearest(X, threads=threads)
         power = self.config.power

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from ..explanation import Span, Term
+from ..sparse import CsrArrays
 from .tfidf import Tfidf, TfidfConfig
 
 _WORD = re.compile(r"\w\w+")
@@ -20,12 +20,12 @@ _WORD = re.compile(r"\w\w+")
 class TextTerms:
     """One row of features. Names are the terms of the vocabulary, or numbers where there is none."""
 
-    X: sparse.csr_matrix
+    X: CsrArrays
     vocabulary: Sequence[str] | None = None
     spans: Mapping[str, tuple[Span, ...]] = field(default_factory=dict)
 
     @classmethod
-    def of_text(cls, text: str, X: sparse.csr_matrix, tfidf: Tfidf) -> TextTerms:
+    def of_text(cls, text: str, X: CsrArrays, tfidf: Tfidf) -> TextTerms:
         """``X`` is the row of ``text``."""
         return cls(X, tfidf.vocabulary, word_spans(text, tfidf.config))
 
@@ -33,7 +33,8 @@ class TextTerms:
         """What each feature that has a weight adds to Σ value · weight, largest first."""
         order = np.argsort(features)
         features, weights = features[order], weights[order].astype(np.float64)
-        ids, values = self.X.indices, self.X.data.astype(np.float64)
+        _, ids, row = self.X
+        values = row.astype(np.float64)
         at = np.searchsorted(features, ids)
         found = at < len(features)
         found[found] = features[at[found]] == ids[found]

@@ -84,7 +84,7 @@ class LevelWeights:
 
     def node_weights(self, node: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32], float]:
         """``features, weights, bias`` of one classifier, in no order."""
-        nodes, features, weights = self.native.unpack(self.parent(node))
+        nodes, features, weights = self.native.unpack(np.array([self.parent(node)]))
         own = (nodes == node) & (features < self.n_features)
         return features[own], weights[own], float(self.biases[node])
 

@@ -17,7 +17,7 @@ from ..features import Tfidf, TfidfConfig
 from ..features.text_terms import TextTerms
 from ..linear.forest import member_seeds
 from ..progress import step
-from ..sparse import Rows
+from ..sparse import Rows, csr_arrays
 from ..strings import Strings
 from ..tree import FROM_EXAMPLES, LabelTree, TreeConfig, trees_of
 from .base import Method, MethodConfig
@@ -83,7 +83,7 @@ class FeatureMethod(Method):
 
     def _terms(self, dataset: Dataset) -> TextTerms:
         """The features of the only row of ``dataset``, by name."""
-        X = self._features(dataset)
+        X = csr_arrays(self._features(dataset))
         if self.tfidf is None or dataset.texts is None:
             return TextTerms(X)
         return TextTerms.of_text(dataset.texts[0], X, self.tfidf)
