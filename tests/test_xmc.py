@@ -43,14 +43,8 @@ def test_printed_values_come_back(values):
     no_labels = np.zeros(2, np.int64), np.zeros(0, np.int32)
     text = _native.print_xmc(indptr, indices, data, *no_labels, 0, 1, 1).decode()
     assert parse(text)[2].tobytes() == data.tobytes()
-    shortest = [np.format_float_scientific(value, trim="-") for value in data]  # numpy's fewest digits
     printed = [word.partition(":")[2] for word in text.split()]
-    assert [len(digits(word)) for word in printed] == [len(digits(word)) for word in shortest]
-
-
-def digits(number: str) -> str:
-    """The significant ones."""
-    return number.lower().partition("e")[0].replace(".", "").lstrip("-0").rstrip("0")
+    assert all(len(word) <= len(str(value)) for word, value in zip(printed, data, strict=True))
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -86,7 +80,7 @@ def test_large_files_in_blocks(tmp_path, monkeypatch, threads):
     (tmp_path / "b.xmc").write_text(text + "1\n")
     with pytest.raises(DataError, match="promises 400 examples but there are 401"):
         read(tmp_path / "b.xmc")
-    long = "0 " + " ".join(f"{j}:1" for j in range(70)) * 1  # longer than a block, without a line end
+    long = "0 " + " ".join(f"{j}:1" for j in range(70))  # longer than a block, without a line end
     (tmp_path / "c.xmc").write_text(f"1 70 1\n{long}")
     assert read(tmp_path / "c.xmc").X.nnz == 70
 

@@ -232,7 +232,7 @@ def _intact(arrays: Path, entries: Mapping[str, Mapping[str, str]]) -> bool:
 
 
 def write_array(file: BinaryIO, array: npt.NDArray) -> None:
-    """A contiguous array as ``.npy``; as `np.save`, whose complaint about a full disk does not name the reason."""
+    """A contiguous array as ``.npy``. `np.save` would not say that a disk is full."""
     if array.dtype.hasobject:
         raise ValueError("a model holds arrays of numbers only")
     np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))

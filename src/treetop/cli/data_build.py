@@ -87,7 +87,9 @@ def build(
     for split, examples in splits.items():
         path = folder
         if not chosen.has_splits:
-            path = folder / (f"{split}{chosen.suffixes[0]}" + (f".{compress}" if compress and not chosen.is_folder else ""))
+            path = folder / (
+                f"{split}{chosen.suffixes[0]}" + (f".{compress}" if compress and not chosen.is_folder else "")
+            )
         with step(f"Writing {split}"):
             write(examples, path, format=chosen.name, split=split if chosen.has_splits else None)
         note(f"{path}: {len(examples):,} examples, {len(examples.labels):,} labels")

@@ -58,7 +58,11 @@ class Input:
     def unpacked(self) -> Path | io.BytesIO:
         """For libraries that read files themselves: the path, or what a compressed file holds."""
         path = self.file_path()
-        return path if self._opened() is self._file else io.BytesIO(b"".join(self._pieces(io.BufferedReader.read)))
+        return (
+            path
+            if self._opened() is self._file
+            else io.BytesIO(b"".join(self._pieces(io.BufferedReader.read)))
+        )
 
     def first_line(self) -> str:
         """The first line that is not blank, for recognising the format; `lines` still gives it."""

@@ -1,8 +1,8 @@
-"""Plain arrays in a folder, used where they lie on disk: for data larger than memory, or read again and again.
+"""Plain arrays in a folder, used where they lie on disk: for data larger than memory, or read time and again.
 
-    folder/data.json                     sizes, and for every array its file and how it was when it was written
-    folder/arrays-1f0c…/X.indices.npy    the arrays: CSR matrices X and Y (indptr, indices, data) as the native
-                                         core takes them; labels, texts, ids, … as a UTF-8 buffer and offsets
+    folder/data.json                     sizes, and for every array its file and how it was when written
+    folder/arrays-1f0c…/X.indices.npy    the arrays: CSR matrices X and Y (indptr, indices, data) as the
+                                         native core takes them; labels, texts, … as UTF-8 and offsets
 
 Writing over an older data set puts the new arrays beside the old ones, replaces ``data.json`` in one step and
 then removes the old arrays. What is read are read-only memory maps. Matrices are checked when they are
@@ -33,8 +33,8 @@ from .options import ReadOptions, WriteOptions
 MANIFEST = "data.json"
 FORMAT, VERSION = "treetop-arrays", 1
 _MATRICES = {"X": ("features", feature_matrix), "Y": ("labels", label_matrix)}
-_CSR = {"indptr": np.int64, "indices": np.int32, "data": np.float32}
-_STRINGS = {"buffer": np.uint8, "offsets": np.int64}
+_CSR: dict[str, type[np.generic]] = {"indptr": np.int64, "indices": np.int32, "data": np.float32}
+_STRINGS: dict[str, type[np.generic]] = {"buffer": np.uint8, "offsets": np.int64}
 _COLUMNS = ("labels", "texts", "ids", "groups", "label_texts")
 
 
@@ -86,8 +86,8 @@ def _named_arrays(dataset: Dataset) -> dict[str, npt.NDArray[Any]]:
     for name, (_, check) in _MATRICES.items():
         matrix = getattr(dataset, name)
         if matrix is not None:
-            parts = zip(_CSR, csr_arrays(check(matrix, dataset.source)), strict=True)
-            named |= {f"{name}.{part}": array for part, array in parts}
+            parts: tuple[npt.NDArray[Any], ...] = csr_arrays(check(matrix, dataset.source))
+            named |= {f"{name}.{part}": array for part, array in zip(_CSR, parts, strict=True)}
     for name in _COLUMNS:
         strings = getattr(dataset, name)
         if strings is not None:

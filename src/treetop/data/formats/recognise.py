@@ -72,7 +72,9 @@ def _of_folder(folder: Path, name: str) -> Format:
         return FORMATS["pecos"]
     if any(TEXTS_FILE.fullmatch(entry) for entry in names):
         return FORMATS["rawtext"]
-    raise DataError(f"{name}: is a folder, not a file, and holds no X.*.npz, *_raw_texts.txt or {ARRAYS_MANIFEST}")
+    raise DataError(
+        f"{name}: is a folder, not a file, and holds no X.*.npz, *_raw_texts.txt or {ARRAYS_MANIFEST}"
+    )
 
 
 def _unknown(name: str) -> DataError:
