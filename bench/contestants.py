@@ -56,6 +56,8 @@ CONTESTANTS = (
     Contestant("treetop bonsai", "treetop", {"method": "bonsai"}),
     Contestant("napkinXC, tuned (PLT)", "napkinxc", {"loss": "l2", "liblinear_c": 1, "ensemble": 3}),
     Contestant("treetop plt", "treetop", {"method": "plt"}),
+    Contestant("treetop neighbours", "treetop", {"method": "neighbours"}),
+    Contestant("treetop hybrid", "treetop", {"method": "hybrid"}),
     Contestant(
         "napkinXC, one-versus-all", "napkinxc", {"model": "BR", "loss": "l2", "liblinear_c": 1}, SMALL
     ),
