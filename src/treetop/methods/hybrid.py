@@ -26,6 +26,7 @@ from ..metrics import Metrics, evaluate
 from ..neighbours import Neighbours, NeighboursConfig
 from ..predictions import Predictions
 from ..progress import step
+from ..sparse import Rows
 from ..tree import LabelTree
 from .base import Ranked
 from .tree_linear import TreeLinear, TreeLinearConfig
@@ -142,7 +143,7 @@ class Hybrid(TreeLinear):
         self,
         forest: Forest,
         neighbours: Neighbours,
-        X: sparse.csr_matrix,
+        X: Rows,
         depth: int,
         beam: tuple[int, ...] | None = None,
     ) -> list[Ranked]:
