@@ -12,6 +12,7 @@ namespace {
 struct Scored {
     double score;
     std::int32_t id;
+    std::int32_t place;  // the best that a list gives it
 };
 
 // One row: all entries sorted by id (lists stay in order, so sums are reproducible), added up, best k first.
@@ -21,23 +22,28 @@ void combine_row(std::span<const Csr> lists, std::span<const double> weights, st
     for (std::size_t m = 0; m < lists.size(); ++m) {
         const auto ids = lists[m].row(row);
         const auto scores = lists[m].values(row);
-        for (std::size_t j = 0; j < ids.size(); ++j) entries.push_back({weights[m] * double{scores[j]}, ids[j]});
+        for (std::size_t j = 0; j < ids.size(); ++j) {
+            entries.push_back({weights[m] * double{scores[j]}, ids[j], static_cast<std::int32_t>(j)});
+        }
     }
     std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
     std::size_t count = 0;
     for (std::size_t i = 0; i < entries.size(); ++i) {
         if (count > 0 && entries[count - 1].id == entries[i].id) {
             entries[count - 1].score += entries[i].score;
+            entries[count - 1].place = std::min(entries[count - 1].place, entries[i].place);
         } else {
             entries[count++] = entries[i];
         }
     }
     entries.resize(count);
     const auto keep = static_cast<std::ptrdiff_t>(std::min(k, count));
-    // Compared as the floats that are given back, so that ties are ties.
+    // Compared as the floats that are given back, so that ties are ties. The lists know an order among equal scores
+    // (all margins beyond 1 are the same to a hinge): it decides.
     std::partial_sort(entries.begin(), entries.begin() + keep, entries.end(), [](const auto& a, const auto& b) {
         const auto left = static_cast<float>(a.score), right = static_cast<float>(b.score);
-        return left != right ? left > right : a.id < b.id;
+        if (left != right) return left > right;
+        return a.place != b.place ? a.place < b.place : a.id < b.id;
     });
     entries.resize(static_cast<std::size_t>(keep));
 }

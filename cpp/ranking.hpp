@@ -18,7 +18,7 @@ struct Ranking {
 };
 
 // The k best of  sum_m weights[m] * scores_m  per row; an id that a list does not hold scores 0 there.
-// All lists have the same rows; their ids need no order.
+// Equal sums go by the better place in a list, then by smaller id. All lists have the same rows.
 Ranking combine(std::span<const Csr> lists, std::span<const double> weights, std::int64_t k, int threads);
 
 // What is wrong with ranked lists of ids in [0, labels): pointers, ids, scores that are no numbers, rising scores.

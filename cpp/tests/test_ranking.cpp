@@ -34,5 +34,12 @@ int main() {
     // Equal scores: the smaller id first. 3 and 1 both score 0.5 with these weights.
     const std::vector<double> even{1.0, 0.25};
     CHECK(treetop::combine(lists, even, 1, 1).ids.front() == 1);
+
+    // Equal scores in one list: its own order stays.
+    const std::vector<float> equal{1.0F, 1.0F, 1.0F};
+    first.data = equal.data();
+    const std::vector<Csr> alone{first};
+    const std::vector<double> whole{1.0};
+    CHECK((treetop::combine(alone, whole, 2, 1).ids == std::vector<std::int32_t>{3, 1, 2}));
     return finish();
 }

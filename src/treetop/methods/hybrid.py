@@ -148,10 +148,7 @@ class Hybrid(TreeLinear):
         beam: tuple[int, ...] | None = None,
     ) -> list[Ranked]:
         indptr, labels, scores = forest.rank(X, depth, beam=beam, threads=self.threads)
-        # Labels of the same linear score have an order too (the raw one): a millionth keeps it in the sum.
-        places = np.arange(len(labels)) - np.repeat(indptr[:-1], np.diff(indptr))
-        linear = indptr, labels, (np.sqrt(scores) * (1 - 1e-6 * places)).astype(np.float32)
-        return [linear, neighbours.rank(X, depth, threads=self.threads)]
+        return [(indptr, labels, np.sqrt(scores)), neighbours.rank(X, depth, threads=self.threads)]
 
     def _explain(  # type: ignore[override]
         self, dataset: Dataset, label: int, *, beam: tuple[int, ...] | None = None
