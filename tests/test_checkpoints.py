@@ -37,7 +37,7 @@ def trained_levels(monkeypatch) -> list[int]:
 
 def stopped_before_last_level(data, folder, monkeypatch, resume=False):
     """A training that is interrupted when all levels but the last are done."""
-    shortlist = TreeModel._shortlist
+    shortlist = TreeModel.shortlist
 
     def interrupted(self, level, *arguments):
         if level + 1 == self.tree.depth:
@@ -45,7 +45,7 @@ def stopped_before_last_level(data, folder, monkeypatch, resume=False):
         return shortlist(self, level, *arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(TreeModel, "_shortlist", interrupted)
+        patch.setattr(TreeModel, "shortlist", interrupted)
         with pytest.raises(KeyboardInterrupt), checkpoints.keeping(folder, resume=resume):
             treetop.XRLinear(**SETTINGS).fit(data)
 

@@ -330,6 +330,23 @@ def label_vectors(
     )
 
 
+def used_vectors(
+    X: sparse.csr_matrix,
+    Y: sparse.csr_matrix,
+    config: TreeConfig,
+    *,
+    text_vectors: sparse.csr_matrix | None = None,
+    threads: int,
+) -> tuple[npt.NDArray[np.int64], sparse.csr_matrix]:
+    """The labels that have examples, and their vectors.
+
+    ``text_vectors``: features of the labels' own texts, a row for each column of ``Y``.
+    """
+    used = np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
+    vectors = example_vectors(config, X, Y[:, used], threads=threads)
+    return used, label_vectors(config, vectors, None if text_vectors is None else text_vectors[used])
+
+
 def trees_of(
     X: sparse.csr_matrix,
     Y: sparse.csr_matrix,
@@ -339,13 +356,8 @@ def trees_of(
     text_vectors: sparse.csr_matrix | None = None,
     threads: int,
 ) -> list[LabelTree]:
-    """One tree per seed, over the labels that have examples; the others could never be learned.
-
-    ``text_vectors``: features of the labels' own texts, a row for each column of ``Y``.
-    """
-    used = np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
-    vectors = example_vectors(config, X, Y[:, used], threads=threads)
-    vectors = label_vectors(config, vectors, None if text_vectors is None else text_vectors[used])
+    """One tree per seed, over the labels that have examples; the others could never be learned."""
+    used, vectors = used_vectors(X, Y, config, text_vectors=text_vectors, threads=threads)
     trees = [build_tree(vectors, config, seed=seed, threads=threads) for seed in seeds]
     return [LabelTree(tree.offsets, used[tree.labels].astype(np.int32)) for tree in trees]
 

@@ -51,12 +51,16 @@ class LevelWeights:
         n_features: int,
         last: bool,
         bits: int,
+        codes: npt.NDArray[np.float32] | None = None,
         threads: int = 1,
     ) -> LevelWeights:
-        """From the arrays of ``train_level``. With ``bits`` 8 a weight is the nearest of 255 values."""
+        """From the arrays of ``train_levels``. With ``bits`` 8 a weight is the nearest of 255 values.
+
+        ``codes``: these values, where they are those of an older level; else they are chosen for the weights.
+        """
         try:
             arrays = _native.pack_level(
-                offsets, chunks, features, rows, children, weights, n_features, bits == 8, threads
+                offsets, chunks, features, rows, children, weights, n_features, bits == 8, threads, codes
             )
         except ValueError as error:
             raise DataError(f"the weights of a level cannot be packed: {error}") from None

@@ -11,12 +11,13 @@ from scipy import sparse
 
 from .. import _native, checkpoints, store
 from ..data.dataset import label_matrix
-from ..errors import ConfigError, DataError
+from ..errors import ConfigError, DataError, ModelError
 from ..progress import step
 from ..sparse import Rows, binarize, csr_arrays, merge_columns, normalize_rows, transpose
 from ..tree import LabelTree
 from .config import LinearConfig
 from .level_weights import LevelWeights
+from .solved import Solved
 
 Ranked = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]
 
@@ -31,6 +32,8 @@ class TreeModel:
         self.levels = levels
         self.config = config
         self.n_features = n_features
+        self.solved: tuple[Solved, ...] | None = None
+        """What each level has seen, where that is not the training set of all: after an update."""
 
     @classmethod
     def fit(
@@ -46,8 +49,8 @@ class TreeModel:
     ) -> TreeModel:
         """``Y`` holds relevance weights (1 in the plain case); ``negatives`` (for "given") is like ``Y``."""
         tree.check_ids(Y.shape[1])
-        relevance = _relevance_chain(Y, tree)
-        given = None if negatives is None else _relevance_chain(_like(Y, negatives, tree), tree)
+        relevance = relevance_chain(Y, tree)
+        given = None if negatives is None else relevance_chain(_like(Y, negatives, tree), tree)
         rows = _native.SharedRows(*csr_arrays(X), X.shape[1], threads)
         model = cls(tree, [], config, X.shape[1])
         source = checkpoints.name_of("rows", *csr_arrays(X), X.shape[1])
@@ -57,10 +60,8 @@ class TreeModel:
                 model._train(waiting, threads)
                 waiting = []
             last = level + 1 == tree.depth
-            positives = binarize(relevance[level])
-            if config.costs == "all" or (config.costs == "last" and last):
-                positives = normalize_rows(relevance[level], "l1")
-            shortlist = model._shortlist(level, scheme, X, relevance, given, threads)
+            positives = model.positives(relevance, level)
+            shortlist = model.shortlist(level, scheme, X, relevance, given, threads)
             arrays = (
                 *csr_arrays(transpose(positives)),
                 *csr_arrays(transpose(shortlist))[:2],
@@ -103,7 +104,14 @@ class TreeModel:
         for number in range(len(problems)):
             self.levels.append(self._level(first + number, finished[number]))
 
-    def _shortlist(
+    def positives(self, relevance: list[sparse.csr_matrix], level: int) -> sparse.csr_matrix:
+        """Examples × nodes: the cost of each positive, of the chain of relevance."""
+        costs = self.config.costs
+        if costs == "all" or (costs == "last" and level + 1 == self.tree.depth):
+            return normalize_rows(relevance[level], "l1")
+        return binarize(relevance[level])
+
+    def shortlist(
         self,
         level: int,
         scheme: set[str],
@@ -165,6 +173,11 @@ class TreeModel:
         arrays = store.with_prefix("tree", self.tree.state())
         for number, level in enumerate(self.levels):
             arrays |= store.with_prefix(f"level{number}", level.state())
+        for number, solved in enumerate(self.solved or ()):
+            arrays |= {
+                f"solved{number}.positives": solved.positives,
+                f"solved{number}.examples": solved.examples,
+            }
         return arrays
 
     @classmethod
@@ -176,7 +189,16 @@ class TreeModel:
         for number in range(tree.depth):
             level = store.typed(store.under_prefix(f"level{number}", arrays), LevelWeights.TYPES)
             model.levels.append(model._level(number, level))
+        if "solved0.positives" in arrays:
+            model.solved = tuple(model._solved(number, arrays) for number in range(tree.depth))
         return model
+
+    def _solved(self, number: int, arrays: Mapping[str, npt.NDArray]) -> Solved:
+        types = {"positives": np.int64, "examples": np.int64}
+        solved = Solved(**store.typed(store.under_prefix(f"solved{number}", arrays), types))
+        if len(solved.positives) != self.tree.sizes[number]:
+            raise ModelError("the counts of the examples that a level was solved with do not fit its tree")
+        return solved
 
     def _level(self, number: int, arrays: Mapping[str, npt.NDArray]) -> LevelWeights:
         last = number + 1 == self.tree.depth
@@ -195,7 +217,7 @@ def _like(Y: sparse.csr_matrix, negatives: Any, tree: LabelTree) -> sparse.csr_m
     return matrix
 
 
-def _relevance_chain(R: sparse.csr_matrix, tree: LabelTree) -> list[sparse.csr_matrix]:
+def relevance_chain(R: sparse.csr_matrix, tree: LabelTree) -> list[sparse.csr_matrix]:
     """R^(1) … R^(D), one per level: R^(D) = R in the order of the leaves, R^(t) = R^(t+1) C^(t+1)."""
     leaf_of = np.full(R.shape[1], -1, np.int64)
     leaf_of[tree.labels] = np.arange(len(tree.labels))

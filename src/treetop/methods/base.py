@@ -173,6 +173,43 @@ class Method(ABC):
         probability = float(self.calibration(np.array([explanation.score], np.float32))[0])
         return dataclasses.replace(explanation, probability=probability)
 
+    def update(self, new: Dataset, old: Dataset | None = None, **options: Any) -> Self:
+        """Adds labelled examples, also of new labels, to a fitted model without training it from scratch.
+
+        ``old``: what the model was trained on, unless it keeps that itself (``keep_data``). Words outside the
+        vocabulary stay unknown, and the calibration stays as it is.
+        """
+        known = self._fitted()
+        if type(self)._update is Method._update:
+            raise ModelError(f"{self.name} cannot be updated: train it again on all examples")
+        check_options(options, keywords(self._update), f"an update of {self.name}")
+        if not isinstance(new, Dataset) or not isinstance(old, Dataset | None):
+            raise DataError("an update takes a labelled Dataset of new examples, and one of the old examples")
+        added = dataclasses.replace(
+            self._input_set(_training_set(new, None)).aligned_to(known), label_texts=self._texts_with(new)
+        )
+        if old is not None:
+            old = self._checked_old(old)
+        self._update(added, old, **options)
+        self.labels, self.label_texts = added.labels, added.label_texts
+        counts = added.label_counts
+        counts[: len(known)] += self.label_counts
+        self.label_counts = counts
+        examples = self.statistics["examples"] + len(added)
+        times, more = self.statistics.get("updates", {}), len(added.labels) - len(known)
+        self.statistics = self.statistics | {
+            "examples": examples,
+            "labels": len(added.labels),
+            "labels_used": int((counts > 0).sum()),
+            "labels_per_example": round(int(counts.sum()) / examples, 3),
+            "updates": {
+                "times": times.get("times", 0) + 1,
+                "examples": times.get("examples", 0) + len(added),
+                "labels": times.get("labels", 0) + more,
+            },
+        }
+        return self
+
     @property
     def can_explain(self) -> bool:
         """Whether `explain` works for this method."""
@@ -231,6 +268,13 @@ class Method(ABC):
 
     @abstractmethod
     def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None: ...
+
+    def _update(self, new: Dataset, old: Dataset | None, **options: Any) -> None:
+        """Takes in ``new``, whose first labels are the model's; a method that can grow does it here.
+
+        ``old`` are the examples it was trained on, with the model's labels, if they are given.
+        """
+        raise NotImplementedError
 
     def _explain(self, dataset: Dataset, label: int, **options: Any) -> Explanation:
         """Of the only row of ``dataset``; a method that can explains here."""
@@ -294,6 +338,28 @@ class Method(ABC):
         if self.labels is None:
             raise ModelError(f"this {self.name} model is not trained yet: call fit first")
         return self.labels
+
+    def _checked_old(self, old: Dataset) -> Dataset:
+        """The old examples with the model's labels; others than those it was trained on are refused."""
+        dataset = self._input_set(old).aligned_to(self._fitted())
+        if len(dataset) != self.statistics["examples"]:
+            raise DataError(
+                f"{old.source}: has {len(dataset):,} examples, but the model was trained on"
+                f" {self.statistics['examples']:,}; an update needs exactly those, and the new ones apart"
+            )
+        if not np.array_equal(dataset.label_counts, self.label_counts):
+            raise DataError(f"{old.source}: has other labels than the examples that the model was trained on")
+        return dataset
+
+    def _texts_with(self, new: Dataset) -> Strings | None:
+        """Label texts of the model's labels and of those that ``new`` adds."""
+        if self.label_texts is None and new.label_texts is None:
+            return None
+        known = self._fitted()
+        texts = dict(zip(known, self.label_texts or known, strict=True))
+        for name, text in zip(new.labels, new.label_texts or new.labels, strict=True):
+            texts.setdefault(name, text)
+        return Strings.of(texts.values())
 
     def _input_set(self, inputs: Inputs) -> Dataset:
         dataset = _as_dataset(inputs)

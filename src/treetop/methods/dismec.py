@@ -20,7 +20,9 @@ from ..data import Dataset
 from ..explanation import Explanation
 from ..linear import LinearConfig, TreeModel
 from ..linear.explain_path import explain_path
+from ..linear.update import UpdateConfig, updated
 from ..tree import LabelTree
+from ..tree_growth import with_labels
 from .base import Ranked
 from .features import FeatureConfig, FeatureMethod
 
@@ -30,6 +32,7 @@ class DiSMECConfig(FeatureConfig):
     """Settings of DiSMEC. Beams and negatives have no say: all labels are scored, all texts are negatives."""
 
     linear: LinearConfig = part(LinearConfig(threshold=0.01, transform="raw"), "classifiers")
+    update: UpdateConfig = part(UpdateConfig(), "growing a trained model")
 
 
 class DiSMEC(FeatureMethod):
@@ -47,6 +50,26 @@ class DiSMEC(FeatureMethod):
         self.model = TreeModel.fit(
             X, dataset.Y, labels, config.linear, seed=config.seed, threads=self.threads
         )
+
+    def _update(  # type: ignore[override]
+        self,
+        new: Dataset,
+        old: Dataset | None,
+        *,
+        new_positives: float | None = None,
+        new_examples: float | None = None,
+    ) -> None:
+        """``new_positives`` and ``new_examples``: other limits than those of the settings, this time."""
+        assert self.model is not None
+        X, Y, known = self._all_examples(new, old)
+        used = np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
+        labels = np.setdiff1d(used, self.model.tree.labels)
+        tree = with_labels(self.model.tree, labels, np.zeros(len(labels), np.int64))
+        limits = self.config.update.with_limits(new_positives, new_examples)
+        self.model = updated(
+            self.model, tree, X, Y, known, limits, seed=self.config.seed, threads=self.threads
+        )
+        self._keep(X, Y)
 
     def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
         assert self.model is not None

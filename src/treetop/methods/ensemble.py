@@ -140,6 +140,17 @@ class Ensemble(Method):
         if self.config.rule != "learned":
             self.weights = self._given_weights()
 
+    def _update(self, new: Dataset, old: Dataset | None) -> None:  # type: ignore[override]
+        """Every member grows; their weights stay."""
+        grown = []
+        for number, member in enumerate(self.members, 1):
+            with step(f"Member {number} of {len(self.members)}, {member.name}"):
+                copied = copy.copy(member)
+                self._lend_threads(copied)
+                grown.append(copied.update(new, old))
+        self.members = grown
+        self._new_ids = [_positions(member._fitted(), new.labels) for member in grown]
+
     def _named_members(self) -> list[Method]:
         config = self.config
         if self.name in config.methods:

@@ -10,16 +10,17 @@ import numpy.typing as npt
 from scipy import sparse
 
 from .. import store
-from ..config import part
+from ..config import part, setting
 from ..data import Dataset
-from ..errors import ConfigError, DataError
+from ..errors import ConfigError, DataError, ModelError
 from ..features import Tfidf, TfidfConfig
 from ..features.text_terms import TextTerms
 from ..linear.forest import member_seeds
 from ..progress import step
-from ..sparse import Rows, csr_arrays
+from ..sparse import Rows, around, csr_arrays
 from ..strings import Strings
-from ..tree import FROM_EXAMPLES, LabelTree, TreeConfig, trees_of
+from ..tree import FROM_EXAMPLES, LabelTree, TreeConfig, trees_of, used_vectors
+from ..tree_growth import nearest_clusters, with_labels
 from .base import Method, MethodConfig
 
 
@@ -28,6 +29,9 @@ class FeatureConfig(MethodConfig):
     """Settings of every method on TF-IDF features."""
 
     tfidf: TfidfConfig = part(TfidfConfig(ngram_max=2, min_df=2, saturation=15), "features of texts")
+    keep_data: bool = setting(
+        False, "keep the features and labels of the training examples, so that an update needs no old data"
+    )
 
 
 class FeatureMethod(Method):
@@ -40,6 +44,8 @@ class FeatureMethod(Method):
     config: FeatureConfig
     tfidf: Tfidf | None = None
     n_features: int = 0
+    kept: tuple[sparse.csr_matrix, sparse.csr_matrix] | None = None
+    """Features and labels of the training examples, where the setting ``keep_data`` is on."""
 
     @property
     def takes_texts(self) -> bool:
@@ -53,7 +59,62 @@ class FeatureMethod(Method):
             assert dataset.texts is not None
             X = self._fit_tfidf(dataset.texts)
         self.n_features = X.shape[1]
+        self._keep(X, dataset.Y)
         return X
+
+    def _keep(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
+        self.kept = (X, Y) if self.config.keep_data else None
+
+    def _all_examples(
+        self, new: Dataset, old: Dataset | None
+    ) -> tuple[sparse.csr_matrix, sparse.csr_matrix, int]:
+        """``X, Y, known``: features and labels of all examples, of which the first ``known`` are old."""
+        if old is not None:
+            before = self._matrix(old), old.Y
+        elif self.kept is not None:
+            before = _intact(*self.kept, self.statistics["examples"])
+        else:
+            raise DataError(
+                f"an update of {self.name} needs the examples that the model was trained on: give them too,"
+                " or train with keep_data=true"
+            )
+        X = sparse.vstack([before[0], self._matrix(new)], format="csr")
+        known = before[0].shape[0]
+        wider = sparse.csr_matrix(before[1], shape=(known, len(new.labels)))
+        return X, sparse.vstack([wider, new.Y], format="csr"), known
+
+    def _matrix(self, dataset: Dataset) -> sparse.csr_matrix:
+        """The features of examples as a matrix."""
+        rows = self._features(dataset)
+        if not isinstance(rows, tuple):
+            return rows
+        return sparse.csr_matrix((rows[2], rows[1], rows[0]), shape=(len(dataset), self.n_features))
+
+    def _grown_trees(
+        self,
+        dataset: Dataset,
+        X: sparse.csr_matrix,
+        Y: sparse.csr_matrix,
+        config: TreeConfig,
+        trees: list[LabelTree],
+    ) -> list[LabelTree]:
+        """The trees with the labels of ``Y`` that they lack, each in the lowest cluster most like it."""
+        used = np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
+        new = np.setdiff1d(used, trees[0].labels)
+        if not len(new):
+            return trees
+        flat = np.zeros(len(new), np.int64)
+        if all(tree.depth == 1 for tree in trees):
+            return [with_labels(tree, new, flat) for tree in trees]
+        texts = self._label_text_vectors(dataset, config)
+        used, vectors = used_vectors(X, Y, config, text_vectors=texts, threads=self.threads)
+        return [with_labels(tree, new, nearest_clusters(tree, new, used, vectors)) for tree in trees]
+
+    def _label_text_vectors(self, dataset: Dataset, config: TreeConfig) -> sparse.csr_matrix | None:
+        """Features of the labels' own texts, where the tree is to be made of them."""
+        if dataset.label_texts is None or self.tfidf is None or config.vectors in FROM_EXAMPLES:
+            return None
+        return self.tfidf.transform(dataset.label_texts, threads=self.threads)
 
     def _fit_tfidf(self, texts: Strings) -> sparse.csr_matrix:
         """Where so few texts share no term, each text keeps its own terms."""
@@ -100,9 +161,7 @@ class FeatureMethod(Method):
     ) -> list[LabelTree]:
         """Label trees of the training set, the first from the method's own seed."""
         assert dataset.Y is not None
-        texts = None
-        if dataset.label_texts is not None and self.tfidf is not None and config.vectors not in FROM_EXAMPLES:
-            texts = self.tfidf.transform(dataset.label_texts, threads=self.threads)
+        texts = self._label_text_vectors(dataset, config)
         seeds = member_seeds(self.config.seed, count)
         return trees_of(X, dataset.Y, config, seeds=seeds, text_vectors=texts, threads=self.threads)
 
@@ -110,9 +169,38 @@ class FeatureMethod(Method):
         arrays: dict[str, npt.NDArray] = {"n_features": np.array([self.n_features])}
         if self.tfidf is not None:
             arrays |= store.with_prefix("tfidf", self.tfidf.state())
+        for name, matrix in zip(("X", "Y"), self.kept or (), strict=False):
+            indptr, indices, data = csr_arrays(matrix)
+            arrays |= store.with_prefix(f"data.{name}", {"indptr": indptr, "indices": indices, "data": data})
         return arrays
 
     def _restore_features(self, arrays: Mapping[str, npt.NDArray]) -> None:
         self.n_features = int(arrays["n_features"][0])
         tfidf = store.under_prefix("tfidf", arrays)
         self.tfidf = Tfidf.from_state(self.config.tfidf, tfidf) if tfidf else None
+        if self.config.keep_data:
+            columns = {"X": self.n_features, "Y": len(self._fitted())}
+            X, Y = (_stored_matrix(name, arrays, count) for name, count in columns.items())
+            self.kept = X, Y
+
+
+_MATRIX_ARRAYS: dict[str, type[np.generic]] = {"indptr": np.int64, "indices": np.int32, "data": np.float32}
+
+
+def _stored_matrix(name: str, arrays: Mapping[str, npt.NDArray], columns: int) -> sparse.csr_matrix:
+    """A matrix of the training examples, left on the disk until an update reads it."""
+    plain = store.typed(store.under_prefix(f"data.{name}", arrays), _MATRIX_ARRAYS)
+    return around(**plain, shape=(len(plain["indptr"]) - 1, columns), checked=False)
+
+
+def _intact(
+    X: sparse.csr_matrix, Y: sparse.csr_matrix, examples: int
+) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
+    try:
+        for matrix in (X, Y):
+            matrix.check_format(full_check=True)
+            if matrix.shape[0] != examples:
+                raise ValueError(f"{matrix.shape[0]:,} rows for {examples:,} examples")
+    except ValueError as error:
+        raise ModelError(f"the training examples that the model keeps are damaged ({error})") from None
+    return X, Y

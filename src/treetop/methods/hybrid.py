@@ -130,6 +130,23 @@ class Hybrid(TreeLinear):
                     best, highest = weight, here["nDCG@5"]
             return best
 
+    def _update(  # type: ignore[override]
+        self,
+        new: Dataset,
+        old: Dataset | None,
+        *,
+        new_positives: float | None = None,
+        new_examples: float | None = None,
+    ) -> None:
+        """As for XR-Linear; the neighbours are indexed again, and their weight stays."""
+        X, Y, known = self._all_examples(new, old)
+        limits = self.config.update.with_limits(new_positives, new_examples)
+        forest = self._grow_forest(new, X, Y, known, limits)
+        if self.neighbours is not None:
+            self.neighbours = Neighbours.fit(X, Y, self.config.vote, threads=self.threads)
+        self.forest = forest
+        self._keep(X, Y)
+
     def _rank(  # type: ignore[override]
         self, dataset: Dataset, k: int, *, beam: tuple[int, ...] | None = None
     ) -> Ranked:

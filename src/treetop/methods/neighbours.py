@@ -35,6 +35,11 @@ class NearestNeighbours(FeatureMethod):
         X = self._fit_features(dataset)
         self.neighbours = Neighbours.fit(X, dataset.Y, self.config.vote, threads=self.threads)
 
+    def _update(self, new: Dataset, old: Dataset | None) -> None:  # type: ignore[override]
+        X, Y, _ = self._all_examples(new, old)
+        self.neighbours = Neighbours.fit(X, Y, self.config.vote, threads=self.threads)
+        self._keep(X, Y)
+
     def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
         assert self.neighbours is not None
         return self.neighbours.rank(self._features(dataset), k, threads=self.threads)

@@ -15,6 +15,8 @@ from ..errors import ConfigError
 from ..explanation import Explanation
 from ..linear import Forest, LinearConfig
 from ..linear.explain_path import explain_forest
+from ..linear.forest import member_seeds
+from ..linear.update import UpdateConfig, updated
 from ..tree import LabelTree, TreeConfig
 from .base import Ranked
 from .features import FeatureConfig, FeatureMethod
@@ -34,6 +36,7 @@ class TreeLinearConfig(FeatureConfig):
     tree: TreeConfig = part(TreeConfig(), "the label tree")
     linear: LinearConfig = part(LinearConfig(), "classifiers and search")
     trees: int = number_of_trees(1)
+    update: UpdateConfig = part(UpdateConfig(), "growing a trained model")
 
     def check(self) -> None:
         scale = self.linear.last_transform or self.linear.transform
@@ -77,6 +80,35 @@ class TreeLinear(FeatureMethod):
         trees = [tree] if tree is not None else self._grow_trees(dataset, X, config.tree, config.trees)
         return Forest.fit(
             X, dataset.Y, trees, config.linear, negatives=negatives, seed=config.seed, threads=self.threads
+        )
+
+    def _update(  # type: ignore[override]
+        self,
+        new: Dataset,
+        old: Dataset | None,
+        *,
+        new_positives: float | None = None,
+        new_examples: float | None = None,
+    ) -> None:
+        """``new_positives`` and ``new_examples``: other limits than those of the settings, this time."""
+        X, Y, known = self._all_examples(new, old)
+        limits = self.config.update.with_limits(new_positives, new_examples)
+        self.forest = self._grow_forest(new, X, Y, known, limits)
+        self._keep(X, Y)
+
+    def _grow_forest(
+        self, dataset: Dataset, X: sparse.csr_matrix, Y: sparse.csr_matrix, known: int, limits: UpdateConfig
+    ) -> Forest:
+        """The forest of all examples, the first ``known`` of them old; ``dataset`` has the label texts."""
+        assert self.forest is not None
+        models, config = self.forest.models, self.config
+        trees = self._grown_trees(dataset, X, Y, config.tree, [model.tree for model in models])
+        seeds = member_seeds(config.seed, len(models))
+        return Forest(
+            [
+                updated(model, tree, X, Y, known, limits, seed=seed, threads=self.threads)
+                for model, tree, seed in zip(models, trees, seeds, strict=True)
+            ]
         )
 
     def _rank(  # type: ignore[override]

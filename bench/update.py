@@ -1,0 +1,114 @@
+"""Growing a trained model against training it anew: seconds and accuracy.
+
+    python bench/update.py FOLDER [--method NAME] [--threads N] [--validation] [--limits P,E …]
+
+FOLDER holds train.jsonl.xz and test.jsonl.xz. A model of a part of the training texts is updated with the
+others, which are drawn at random (the last 1 or 10 of 100 texts), or are all texts of 10 % of the labels.
+"again" is the share of the classifiers that were solved again, PSP has the propensities of all training texts
+in every row, and an update's seconds are those of a model that keeps its training data. --limits compares
+other limits (new_positives,new_examples) than the default ones; with --validation on a part of the training
+texts, for choosing them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+
+import treetop
+from treetop.data import Dataset
+from treetop.linear import TreeModel
+from treetop.methods.tree_linear import TreeLinear
+
+FIGURES = ("P@1", "P@3", "P@5", "PSP@5")
+
+
+def figures(model: TreeLinear, test: Dataset, train: Dataset) -> str:
+    metrics = treetop.evaluate(model.predict(test, k=5), test, train=train)
+    return " | ".join(f"{metrics[name]:.2f}" for name in FIGURES)
+
+
+def solved_again(before: list[TreeModel], after: list[TreeModel]) -> float:
+    """The share of the classifiers that have another bias now, or are new."""
+    kept = total = 0
+    for old, new in zip(before, after, strict=True):
+        labels = dict(zip(old.tree.labels.tolist(), old.levels[-1].biases.tolist(), strict=True))
+        leaves = zip(new.tree.labels.tolist(), new.levels[-1].biases.tolist(), strict=True)
+        kept += sum(labels.get(label) == bias for label, bias in leaves)
+        kept += sum(
+            int((a.biases == b.biases).sum()) for a, b in zip(old.levels[:-1], new.levels[:-1], strict=True)
+        )
+        total += sum(new.tree.sizes)
+    return 1 - kept / total
+
+
+def parts(train: Dataset, scenario: str, seed: int) -> tuple[Dataset, Dataset]:
+    """Old and new examples."""
+    rng = np.random.default_rng(seed)
+    if scenario.startswith("labels"):
+        share = int(scenario.split()[1]) / 100
+        chosen = rng.permutation(len(train.labels))[: round(share * len(train.labels))]
+        is_new = np.asarray(train.Y[:, chosen].sum(axis=1)).ravel() > 0
+    else:
+        share = int(scenario.split()[1]) / 100
+        is_new = np.zeros(len(train), bool)
+        is_new[rng.permutation(len(train))[: round(share * len(train))]] = True
+    return train[~is_new], train[is_new]
+
+
+def row(what: str, seconds: float, again: str, accuracy: str) -> None:
+    print(f"| {what} | {seconds:.1f} | {again} | {accuracy} |", flush=True)
+
+
+def compare(
+    train: Dataset, test: Dataset, scenario: str, method: str, threads: int, limits: list[tuple[str, ...]]
+) -> None:
+    old, new = parts(train, scenario, seed=0)
+    print(f"\n{scenario}: {len(old):,} texts, then {len(new):,} more\n")
+    print(f"| | seconds | again | {' | '.join(FIGURES)} |\n|---|---|---|{'---|' * len(FIGURES)}")
+
+    def fitted(data: Dataset) -> tuple[TreeLinear, float]:
+        start = time.perf_counter()
+        model = treetop.make(method, threads=threads, keep_data=True).fit(data)
+        return model, time.perf_counter() - start
+
+    model, seconds = fitted(old)
+    row("before", seconds, "", figures(model, test, train))
+    for limit in limits:
+        options = dict(zip(("new_positives", "new_examples"), map(float, limit), strict=False))
+        copied = type(model).from_stored(model.to_stored(), "a copy")
+        copied.config = model.config
+        start = time.perf_counter()
+        copied.update(new, **options)
+        seconds = time.perf_counter() - start
+        named = f"updated ({', '.join(limit)})" if limit else "updated"
+        again = solved_again(model.forest.models, copied.forest.models)
+        row(named, seconds, f"{100 * again:.0f} %", figures(copied, test, train))
+    model, seconds = fitted(train)
+    row("trained anew", seconds, "", figures(model, test, train))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--method", default="xr-linear")
+    parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("--validation", action="store_true", help="evaluate on a fifth of the training texts")
+    parser.add_argument("--limits", nargs="*", default=[], metavar="P,E")
+    parser.add_argument("--scenarios", nargs="*", default=["texts 1 %", "texts 10 %", "labels 10 %"])
+    options = parser.parse_args()
+    train = treetop.read(options.folder / "train.jsonl.xz")
+    if options.validation:
+        train, test = train.split(0.2, seed=1)
+    else:
+        test = treetop.read(options.folder / "test.jsonl.xz")
+    limits = [tuple(pair.split(",")) for pair in options.limits] or [(), ("0", "0")]
+    for scenario in options.scenarios:
+        compare(train, test, scenario, options.method, options.threads, limits)
+
+
+if __name__ == "__main__":
+    main()

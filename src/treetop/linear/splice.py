@@ -1,0 +1,115 @@
+"""Some classifiers of a trained level replaced; all others keep their weights bit for bit."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from .level_weights import LevelWeights
+
+Ints = npt.NDArray[np.int64]
+Trained = tuple[Ints, npt.NDArray[np.int32], Ints, npt.NDArray[np.int32], npt.NDArray[np.float32], Any]
+"""What ``train_levels`` gives: ``chunks, features, rows, children, weights, biases``."""
+T = TypeVar("T", bound=np.generic)
+
+
+def places_of(old: Ints, new: Ints) -> Ints:
+    """Where the nodes of a level stand after its parents got more children, who come after the old ones."""
+    return np.arange(old[-1]) + np.repeat(new[:-1] - old[:-1], np.diff(old))
+
+
+def spliced(
+    level: LevelWeights, offsets: Ints, nodes: Ints, trained: Trained, *, threads: int = 1
+) -> LevelWeights:
+    """``level`` with the classifiers of ``nodes`` (ascending) as in ``trained``, which holds no others.
+
+    ``offsets``: the children of every parent now; new ones come after the old ones, and are among ``nodes``.
+    Coded weights keep the level's codes, unless nothing of it is left.
+    """
+    if not len(nodes):
+        return level
+    parents = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    touched = np.unique(parents[nodes])
+    places = places_of(level.offsets, offsets)
+    replaced = np.zeros(int(offsets[-1]), bool)
+    replaced[nodes] = True
+
+    old_nodes, old_features, old_weights = level.native.unpack(touched)
+    kept = ~replaced[places[old_nodes]] & (old_features < level.n_features)
+    chunks, features, rows, children, weights, biases = trained
+    lengths = np.diff(rows)
+    begins = np.searchsorted(parents[nodes], touched)  # where each parent's nodes begin among `nodes`
+    new_nodes = nodes[np.repeat(np.repeat(begins, np.diff(chunks)), lengths) + children]
+
+    packed = LevelWeights.pack(
+        np.append(0, np.cumsum(np.diff(offsets)[touched])),
+        *_rows_of(
+            np.append(places[old_nodes[kept]], new_nodes),
+            np.append(old_features[kept], np.repeat(features, lengths)),
+            np.append(old_weights[kept], weights),
+            offsets,
+            touched,
+            level.n_features,
+        ),
+        np.zeros(int(np.diff(offsets)[touched].sum()), np.float32),
+        n_features=level.n_features,
+        last=level.last,
+        bits=8 if len(level.codes) else 32,
+        codes=level.codes if level.codes.any() and not replaced.all() else None,
+        threads=threads,
+    )
+    all_biases = np.zeros(len(replaced), np.float32)
+    all_biases[places] = level.biases
+    all_biases[nodes] = biases
+    new_chunks, buckets = _joined(level.chunks, level.buckets, packed.chunks, packed.buckets, touched)
+    starts, content = _joined(level.starts, level.bytes, packed.starts, packed.bytes, touched)
+    slack = packed.bytes[packed.starts[-1] :]  # that the search may read behind the last chunk
+    return LevelWeights(
+        offsets,
+        new_chunks,
+        starts,
+        buckets,
+        np.append(content, slack),
+        packed.codes,
+        all_biases,
+        level.n_features,
+        level.last,
+    )
+
+
+def _rows_of(
+    nodes: Ints,
+    features: npt.NDArray[np.int32],
+    weights: npt.NDArray[np.float32],
+    offsets: Ints,
+    touched: Ints,
+    n_features: int,
+) -> tuple[Ints, npt.NDArray[np.int32], Ints, npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+    """Weights in any order as ``chunks, features, rows, children, weights`` below the touched parents."""
+    parents = np.searchsorted(offsets, nodes, side="right") - 1
+    row_keys = np.searchsorted(touched, parents) * n_features + features
+    order = np.lexsort((nodes, row_keys))
+    row_keys = row_keys[order]
+    begins = np.flatnonzero(np.diff(row_keys, prepend=-1))
+    chunks = np.searchsorted(row_keys[begins], np.arange(len(touched) + 1) * n_features)
+    rows = np.append(begins, len(order))
+    children = (nodes - offsets[parents])[order].astype(np.int32)
+    return chunks, (row_keys[begins] % n_features).astype(np.int32), rows, children, weights[order]
+
+
+def _joined(
+    pointers: Ints, data: npt.NDArray[T], new_pointers: Ints, new_data: npt.NDArray[T], touched: Ints
+) -> tuple[Ints, npt.NDArray[T]]:
+    """The pieces ``data[pointers[p]:pointers[p + 1]]``, of the touched parents from the new data."""
+    lengths = np.diff(pointers)
+    lengths[touched] = np.diff(new_pointers)
+    pieces = []
+    at = 0
+    for number, parent in enumerate(touched.tolist()):
+        pieces.append(data[pointers[at] : pointers[parent]])
+        pieces.append(new_data[new_pointers[number] : new_pointers[number + 1]])
+        at = parent + 1
+    pieces.append(data[pointers[at] : pointers[-1]])
+    return np.append(0, np.cumsum(lengths)), np.concatenate(pieces)
