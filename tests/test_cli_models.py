@@ -125,3 +125,33 @@ def test_help(run):
     assert "mean, rank, weighted, learned" in text and "OUT" in text
     assert "isotonic, platt" in " ".join(run("calibrate", "--help").out.replace("│", " ").split())
     assert "ensemble" in METHODS and "rule" in run("methods", "ensemble").out
+
+
+def test_update(folder, tmp_path, run):
+    new = [
+        {"text": f"the zebra {deed} in the steppe", "labels": ["zebra", deed]} for deed in ("runs", "eats")
+    ]
+    more = write_lines(tmp_path / "more.jsonl", new * 5)
+    outcome = run(
+        "update", folder / "all", more, "--data", folder / "train.jsonl", "-o", tmp_path / "m", quiet=False
+    )
+    assert outcome.code == 0, outcome.err
+    assert f"{tmp_path / 'm'}: 10 examples and 1 labels more, 210 examples in all" in outcome.err
+    model = treetop.load(tmp_path / "m")
+    assert len(model.labels) == LABELS + 1 and model.config == treetop.load(folder / "all").config
+    assert "210 examples" in run("info", tmp_path / "m").out
+    assert len(treetop.load(folder / "all").labels) == LABELS
+
+    keeping = ("train", folder / "train.jsonl", "--method", "xr-linear", "--set", "keep_data=true")
+    assert run(*keeping, "--model", tmp_path / "k").code == 0
+    assert run("update", tmp_path / "k", more, "--new-positives", 0, "--new-examples", 0).code == 0
+    assert run("update", tmp_path / "k", more, "--threads", 1).code == 0
+    assert treetop.load(tmp_path / "k").statistics["updates"] == {"times": 2, "examples": 20, "labels": 1}
+
+
+def test_update_mistakes(folder, tmp_path, run):
+    new, model = folder / "test.jsonl", folder / "all"
+    run("update", model, new).sentence(2, "needs the examples", "keep_data=true")
+    run("update", model, new, "--data", new).sentence(2, "has 30 examples, but the model was trained on 200")
+    run("update", model, new, "--output", folder).sentence(2, "not a model folder; choose another name")
+    run("update", tmp_path / "m", new).sentence(2, "not a model folder")

@@ -11,6 +11,7 @@
 
 #include "arrays.hpp"
 #include "beam_search.hpp"
+#include "merge_weights.hpp"
 #include "packed_level.hpp"
 
 namespace treetop::bindings {
@@ -157,6 +158,34 @@ void bind_search(nb::module_& module) {
                                        give(std::move(triples.weights)));
             },
             nb::arg("parents").none() = nb::none());
+
+    module.def(
+        "merge_weights",
+        [](const BoundLevel& bound, In<std::int64_t> parents, In<std::uint8_t> replaced, In<std::int64_t> offsets,
+           In<std::int64_t> chunks, In<std::int32_t> features, In<std::int64_t> rows, In<std::int32_t> children,
+           In<float> weights, In<std::int32_t> names, std::int64_t n_features, int threads) {
+            const Level& level = bound.level();
+            const Replacement replacement{
+                span_of(parents), span_of(replaced),
+                plain_level(offsets, chunks, features, rows, children, weights, n_features), span_of(names)};
+            const auto inside = [&](std::int64_t parent) { return 0 <= parent && parent < level.parents; };
+            require(std::all_of(replacement.parents.begin(), replacement.parents.end(), inside),
+                    "the level has no such parent");
+            require(parents.size() + 1 == offsets.size(), "one chunk of new weights per parent is needed");
+            require(static_cast<std::int64_t>(replaced.size()) == level.nodes(), "one mark per node is needed");
+            require(static_cast<std::int64_t>(names.size()) == last_of(offsets), "one name per new node is needed");
+            TrainedLevel merged;
+            {
+                nb::gil_scoped_release free;
+                merged = merge_weights(level, replacement, n_features, threads);
+            }
+            return std::make_tuple(give(std::move(merged.chunks)), give(std::move(merged.features)),
+                                   give(std::move(merged.rows)), give(std::move(merged.children)),
+                                   give(std::move(merged.weights)));
+        },
+        nb::arg("level"), nb::arg("parents"), nb::arg("replaced"), nb::arg("offsets"), nb::arg("chunks"),
+        nb::arg("features"), nb::arg("rows"), nb::arg("children"), nb::arg("weights"), nb::arg("names"),
+        nb::arg("n_features"), nb::arg("threads"));
 
     module.def(
         "beam_search",

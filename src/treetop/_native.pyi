@@ -170,6 +170,27 @@ class Level:
     def unpack(self, parents: _I64 | None = None) -> tuple[_I64, _I32, _F32]:
         """``nodes, features, weights`` of all entries, or of those below some parents; in no order."""
 
+def merge_weights(
+    level: Level,
+    parents: _I64,
+    replaced: npt.NDArray[np.uint8],
+    offsets: _I64,
+    chunks: _I64,
+    features: _I32,
+    rows: _I64,
+    children: _I32,
+    weights: _F32,
+    names: _I32,
+    n_features: int,
+    threads: int,
+) -> tuple[_I64, _I32, _I64, _I32, _F32]:
+    """``chunks, features, rows, children, weights`` below some parents after nodes were replaced or added.
+
+    ``replaced`` marks the nodes of the level whose weights go; ``offsets`` to ``weights`` are the new weights
+    (as `train_levels` gives them, a chunk for each parent), and ``names`` says which child of its parent each
+    new node is.
+    """
+
 def beam_search(
     levels: Sequence[Level],
     transforms: Sequence[str],

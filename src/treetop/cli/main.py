@@ -25,6 +25,7 @@ from .methods import methods
 from .options import both_helps, format_help, method_settings_help
 from .predict import predict
 from .train import train, train_help
+from .update import update
 
 app = typer.Typer(
     name="treetop",
@@ -62,6 +63,7 @@ add_command(app, train, help_from=train_help)
 add_command(app, predict, help_from=both_helps)
 add_command(app, evaluate, help_from=both_helps)
 add_command(app, explain, help_from=both_helps)
+add_command(app, update, help_from=both_helps)
 add_command(app, calibrate, help_from=calibrate_help)
 add_command(app, ensemble, help_from=ensemble_help)
 add_command(app, info)

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from .. import _native
 from .level_weights import LevelWeights
 
 Ints = npt.NDArray[np.int64]
@@ -30,30 +31,28 @@ def spliced(
     """
     if not len(nodes):
         return level
-    parents = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    touched = np.unique(parents[nodes])
+    widths = np.diff(offsets)
+    parents = np.repeat(np.arange(len(widths)), widths)
+    touched, counts = np.unique(parents[nodes], return_counts=True)
     places = places_of(level.offsets, offsets)
     replaced = np.zeros(int(offsets[-1]), bool)
     replaced[nodes] = True
 
-    old_nodes, old_features, old_weights = level.native.unpack(touched)
-    kept = ~replaced[places[old_nodes]] & (old_features < level.n_features)
-    chunks, features, rows, children, weights, biases = trained
-    lengths = np.diff(rows)
-    begins = np.searchsorted(parents[nodes], touched)  # where each parent's nodes begin among `nodes`
-    new_nodes = nodes[np.repeat(np.repeat(begins, np.diff(chunks)), lengths) + children]
-
+    *arrays, biases = trained
+    merged = _native.merge_weights(
+        level.native,
+        touched,
+        replaced[places].astype(np.uint8),
+        np.append(0, np.cumsum(counts)),
+        *arrays,
+        (nodes - offsets[parents[nodes]]).astype(np.int32),
+        level.n_features,
+        threads,
+    )
     packed = LevelWeights.pack(
-        np.append(0, np.cumsum(np.diff(offsets)[touched])),
-        *_rows_of(
-            np.append(places[old_nodes[kept]], new_nodes),
-            np.append(old_features[kept], np.repeat(features, lengths)),
-            np.append(old_weights[kept], weights),
-            offsets,
-            touched,
-            level.n_features,
-        ),
-        np.zeros(int(np.diff(offsets)[touched].sum()), np.float32),
+        np.append(0, np.cumsum(widths[touched])),
+        *merged,
+        np.zeros(int(widths[touched].sum()), np.float32),
         n_features=level.n_features,
         last=level.last,
         bits=8 if len(level.codes) else 32,
@@ -77,26 +76,6 @@ def spliced(
         level.n_features,
         level.last,
     )
-
-
-def _rows_of(
-    nodes: Ints,
-    features: npt.NDArray[np.int32],
-    weights: npt.NDArray[np.float32],
-    offsets: Ints,
-    touched: Ints,
-    n_features: int,
-) -> tuple[Ints, npt.NDArray[np.int32], Ints, npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-    """Weights in any order as ``chunks, features, rows, children, weights`` below the touched parents."""
-    parents = np.searchsorted(offsets, nodes, side="right") - 1
-    row_keys = np.searchsorted(touched, parents) * n_features + features
-    order = np.lexsort((nodes, row_keys))
-    row_keys = row_keys[order]
-    begins = np.flatnonzero(np.diff(row_keys, prepend=-1))
-    chunks = np.searchsorted(row_keys[begins], np.arange(len(touched) + 1) * n_features)
-    rows = np.append(begins, len(order))
-    children = (nodes - offsets[parents])[order].astype(np.int32)
-    return chunks, (row_keys[begins] % n_features).astype(np.int32), rows, children, weights[order]
 
 
 def _joined(
