@@ -139,7 +139,8 @@ def test_update(folder, tmp_path, run):
     assert f"{tmp_path / 'm'}: 10 examples and 1 labels more, 210 examples in all" in outcome.err
     model = treetop.load(tmp_path / "m")
     assert len(model.labels) == LABELS + 1 and model.config == treetop.load(folder / "all").config
-    assert "210 examples" in run("info", tmp_path / "m").out
+    shown = run("info", tmp_path / "m").out
+    assert "210 examples" in shown and "once: 10 of these examples and 1 labels" in shown
     assert len(treetop.load(folder / "all").labels) == LABELS
 
     keeping = ("train", folder / "train.jsonl", "--method", "xr-linear", "--set", "keep_data=true")

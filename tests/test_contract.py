@@ -184,6 +184,19 @@ def test_explanations_give_the_predicted_score(model, test):
         assert explanation.to_dict()["label"] == label
 
 
+def test_updates_learn_from_more_examples(name, train, test):
+    old, more = train[:30], train[30:]
+    model = new(name).fit(old)
+    if not model.can_update:
+        with pytest.raises(ModelError, match="cannot be updated"):
+            model.update(more, old)
+        return
+    before = model.evaluate(test)["R@5"]
+    assert model.update(more, old) is model
+    assert model.statistics["examples"] == len(train) and model.evaluate(test)["R@5"] >= before
+    assert model.evaluate(test)["P@1"] > 90
+
+
 def test_threshold(model, test):
     scores = model.predict(test, k=6).scores
     middle = float(np.median(scores))

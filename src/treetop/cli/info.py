@@ -95,10 +95,19 @@ def _picture(classifier: Method, tree: LabelTree) -> list[str]:
     return list(tree.draw(names, classifier.label_counts))
 
 
+def _updates_row(data: dict[str, Any]) -> list[tuple[str, str]]:
+    if "updates" not in data:
+        return []
+    done = data["updates"]
+    times = "once" if done["times"] == 1 else f"{done['times']:,} times"
+    return [("updated", f"{times}: {done['examples']:,} of these examples and {done['labels']:,} labels")]
+
+
 def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     data = facts["data"]
     rows = [
         ("trained on", f"{data['examples']:,} examples ({data['input']}) from {data['source']}"),
+        *_updates_row(data),
         ("labels", f"{data['labels']:,} ({data['labels_used']:,} with examples)"),
         ("labels per text", f"{data['labels_per_example']:.2f}"),
         ("changed settings", _settings_text(facts)),

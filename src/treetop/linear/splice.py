@@ -18,7 +18,7 @@ T = TypeVar("T", bound=np.generic)
 
 def places_of(old: Ints, new: Ints) -> Ints:
     """Where the nodes of a level stand after its parents got more children, who come after the old ones."""
-    return np.arange(old[-1]) + np.repeat(new[:-1] - old[:-1], np.diff(old))
+    return np.arange(old[-1], dtype=np.int64) + np.repeat(new[:-1] - old[:-1], np.diff(old))
 
 
 def spliced(
@@ -32,19 +32,23 @@ def spliced(
     if not len(nodes):
         return level
     widths = np.diff(offsets)
-    parents = np.repeat(np.arange(len(widths)), widths)
+    parents = np.repeat(np.arange(len(widths), dtype=np.int64), widths)
     touched, counts = np.unique(parents[nodes], return_counts=True)
     places = places_of(level.offsets, offsets)
     replaced = np.zeros(int(offsets[-1]), bool)
     replaced[nodes] = True
 
-    *arrays, biases = trained
+    chunks, features, rows, children, weights, biases = trained
     merged = _native.merge_weights(
         level.native,
         touched,
         replaced[places].astype(np.uint8),
         np.append(0, np.cumsum(counts)),
-        *arrays,
+        chunks,
+        features,
+        rows,
+        children,
+        weights,
         (nodes - offsets[parents[nodes]]).astype(np.int32),
         level.n_features,
         threads,

@@ -180,7 +180,7 @@ class Method(ABC):
         vocabulary stay unknown, and the calibration stays as it is.
         """
         known = self._fitted()
-        if type(self)._update is Method._update:
+        if not self.can_update:
             raise ModelError(f"{self.name} cannot be updated: train it again on all examples")
         check_options(options, keywords(self._update), f"an update of {self.name}")
         if not isinstance(new, Dataset) or not isinstance(old, Dataset | None):
@@ -196,19 +196,24 @@ class Method(ABC):
         counts[: len(known)] += self.label_counts
         self.label_counts = counts
         examples = self.statistics["examples"] + len(added)
-        times, more = self.statistics.get("updates", {}), len(added.labels) - len(known)
+        before = self.statistics.get("updates", {"times": 0, "examples": 0, "labels": 0})
         self.statistics = self.statistics | {
             "examples": examples,
             "labels": len(added.labels),
             "labels_used": int((counts > 0).sum()),
             "labels_per_example": round(int(counts.sum()) / examples, 3),
             "updates": {
-                "times": times.get("times", 0) + 1,
-                "examples": times.get("examples", 0) + len(added),
-                "labels": times.get("labels", 0) + more,
+                "times": before["times"] + 1,
+                "examples": before["examples"] + len(added),
+                "labels": before["labels"] + len(added.labels) - len(known),
             },
         }
         return self
+
+    @property
+    def can_update(self) -> bool:
+        """Whether `update` works for this method."""
+        return type(self)._update is not Method._update
 
     @property
     def can_explain(self) -> bool:
@@ -411,14 +416,16 @@ _STATISTICS: dict[str, Any] = {
     "input": str,
     "source": str,
 }
-_OF_CALIBRATION: dict[str, Any] = {"kind": str, "examples": int, "source": str}
+_OF_PARTS: dict[str, dict[str, Any]] = {
+    "calibration": {"kind": str, "examples": int, "source": str},
+    "updates": {"times": int, "examples": int, "labels": int},
+}
 
 
 def _checked_statistics(data: Mapping[str, Any]) -> dict[str, Any]:
     """Statistics from a manifest, complete and of the right types."""
     wanted = [(data, _STATISTICS, "training data")]
-    if "calibration" in data:
-        wanted.append((data["calibration"], _OF_CALIBRATION, "calibration"))
+    wanted += [(data[part], kinds, part) for part, kinds in _OF_PARTS.items() if part in data]
     for given, kinds, what in wanted:
         for name, kind in kinds.items():
             if not isinstance(given, Mapping) or not isinstance(given.get(name), kind):
