@@ -1,9 +1,9 @@
 """Growing a trained model against training it anew: seconds and accuracy.
 
-    python bench/update.py FOLDER [--method NAME] [--threads N] [--validation] [--limits P,E …]
+    python bench/update.py FOLDER [--method NAME] [--threads N] [--validation] [--limits P,E …] [--seeds N]
 
 FOLDER holds train.jsonl.xz and test.jsonl.xz. A model of a part of the training texts is updated with the
-others, which are drawn at random (1 % or 10 % of the texts), or are all texts of 1 % or 10 % of the labels.
+others, drawn at random (0.01, 1 or 10 % of the texts), or all texts of 1 % or 10 % of the labels.
 "CPU s" is processor time of all threads, "again" the share of the classifiers that were solved again, PSP has
 the propensities of all training texts in every row, and the updated model keeps its training data. --limits
 compares other limits (new_positives,new_examples) than the default ones; with --validation on a part of the
@@ -20,8 +20,10 @@ import numpy as np
 
 import treetop
 from treetop.data import Dataset
+from treetop.features import Tfidf
 from treetop.linear import TreeModel
 from treetop.methods.tree_linear import TreeLinear
+from treetop.threads import count as thread_count
 
 FIGURES = ("P@1", "P@3", "P@5", "PSP@5")
 
@@ -48,12 +50,12 @@ def solved_again(before: list[TreeModel], after: list[TreeModel]) -> float:
 def parts(train: Dataset, scenario: str, seed: int) -> tuple[Dataset, Dataset]:
     """Old and new examples."""
     rng = np.random.default_rng(seed)
-    if scenario.startswith("labels"):
-        share = int(scenario.split()[1]) / 100
+    what, percent, _ = scenario.split()
+    share = float(percent) / 100
+    if what == "labels":
         chosen = rng.permutation(len(train.labels))[: round(share * len(train.labels))]
         is_new = np.asarray(train.Y[:, chosen].sum(axis=1)).ravel() > 0
     else:
-        share = int(scenario.split()[1]) / 100
         is_new = np.zeros(len(train), bool)
         is_new[rng.permutation(len(train))[: round(share * len(train))]] = True
     return train[~is_new], train[is_new]
@@ -64,15 +66,21 @@ def row(what: str, seconds: float, again: str, accuracy: str) -> None:
 
 
 def compare(
-    train: Dataset, test: Dataset, scenario: str, method: str, threads: int, limits: list[tuple[str, ...]]
+    train: Dataset,
+    test: Dataset,
+    scenario: str,
+    method: str,
+    threads: int,
+    limits: list[tuple[str, ...]],
+    seeds: int,
 ) -> None:
     old, new = parts(train, scenario, seed=0)
     print(f"\n{scenario}: {len(old):,} texts, then {len(new):,} more\n")
     print(f"| | CPU s | again | {' | '.join(FIGURES)} |\n|---|---|---|{'---|' * len(FIGURES)}")
 
-    def fitted(data: Dataset) -> tuple[TreeLinear, float]:
+    def fitted(data: Dataset, seed: int = 0) -> tuple[TreeLinear, float]:
         start = time.process_time()
-        model = treetop.make(method, threads=threads, keep_data=True).fit(data)
+        model = treetop.make(method, threads=threads, seed=seed, keep_data=True).fit(data)
         return model, time.process_time() - start
 
     model, seconds = fitted(old)
@@ -87,8 +95,20 @@ def compare(
         named = f"updated ({', '.join(limit)})" if limit else "updated"
         again = solved_again(model.forest.models, copied.forest.models)
         row(named, seconds, f"{100 * again:.0f} %", figures(copied, test, train))
-    model, seconds = fitted(train)
-    row("trained anew", seconds, "", figures(model, test, train))
+    for seed in range(seeds):
+        model, seconds = fitted(train, seed)
+        row(f"trained anew{f', seed {seed}' if seed else ''}", seconds, "", figures(model, test, train))
+
+
+def with_features(train: Dataset, test: Dataset, method: str, threads: int) -> tuple[Dataset, Dataset]:
+    """Both as matrices, in the vocabulary of all training texts."""
+    tfidf = Tfidf(treetop.make(method).config.tfidf)
+    X = tfidf.fit_transform(train.texts, threads)
+    queries = tfidf.transform(test.texts, threads)
+    return (
+        Dataset.from_matrices(X, train.Y, labels=train.labels),
+        Dataset.from_matrices(queries, test.Y, labels=test.labels),
+    )
 
 
 def main() -> None:
@@ -97,17 +117,28 @@ def main() -> None:
     parser.add_argument("--method", default="xr-linear")
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--validation", action="store_true", help="evaluate on a fifth of the training texts")
+    parser.add_argument("--seeds", type=int, default=1, help="trainings anew, each on a tree of its own")
+    parser.add_argument(
+        "--same-vocabulary", action="store_true", help="features of all training texts, also before an update"
+    )
     parser.add_argument("--limits", nargs="*", default=[], metavar="P,E")
-    parser.add_argument("--scenarios", nargs="*", default=["texts 1 %", "texts 10 %", "labels 1 %", "labels 10 %"])
+    parser.add_argument(
+        "--scenarios",
+        nargs="*",
+        default=["texts 0.01 %", "texts 1 %", "texts 10 %", "labels 1 %", "labels 10 %"],
+    )
     options = parser.parse_args()
     train = treetop.read(options.folder / "train.jsonl.xz")
     if options.validation:
         train, test = train.split(0.2, seed=1)
     else:
         test = treetop.read(options.folder / "test.jsonl.xz")
+    threads = thread_count(options.threads)
+    if options.same_vocabulary:
+        train, test = with_features(train, test, options.method, threads)
     limits = [tuple(pair.split(",")) for pair in options.limits] or [(), ("0", "0")]
     for scenario in options.scenarios:
-        compare(train, test, scenario, options.method, options.threads, limits)
+        compare(train, test, scenario, options.method, threads, limits, options.seeds)
 
 
 if __name__ == "__main__":
