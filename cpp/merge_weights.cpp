@@ -32,7 +32,8 @@ std::vector<Entry> entries_below(const Level& level, const Replacement& replacem
     const auto names = replacement.children.subspan(static_cast<std::size_t>(trained.offsets[number]));
     for (auto r = static_cast<std::size_t>(trained.chunks[number]);
          r < static_cast<std::size_t>(trained.chunks[number + 1]); ++r) {
-        for (auto e = static_cast<std::size_t>(trained.rows[r]); e < static_cast<std::size_t>(trained.rows[r + 1]); ++e) {
+        const auto end = static_cast<std::size_t>(trained.rows[r + 1]);
+        for (auto e = static_cast<std::size_t>(trained.rows[r]); e < end; ++e) {
             const auto child = names[static_cast<std::size_t>(trained.children[e])];
             entries.push_back({trained.features[r], child, trained.weights[e]});
         }
