@@ -37,6 +37,8 @@ GRID = tuple(step / 20 for step in range(1, 20))
 """The weights to choose from, beside 0."""
 KEPT = ("P@1", "P@3", "P@5")
 """What a weight may not worsen: the neighbours are there to help."""
+WORTH = 0.2
+"""Points of nDCG@5 that the neighbours must bring on held-out examples: they cost time and space."""
 ENOUGH = 100
 """Labelled examples held out below which a weight would be chance: it is 0 then."""
 
@@ -103,7 +105,7 @@ class Hybrid(TreeLinear):
     ) -> float:
         """Of the weights that lose nothing at P@1, P@3 and P@5 on held-out examples, the one of best nDCG@5.
 
-        The smaller of equal ones.
+        The smaller of equal ones; 0, if the best is hardly better.
         """
         rows, held_out = _hold_out(dataset, self.config.validation, self.config.seed)
         assert dataset.Y is not None
@@ -128,7 +130,7 @@ class Hybrid(TreeLinear):
                 here = quality(weight)
                 if here["nDCG@5"] > highest and all(here[name] >= alone[name] for name in KEPT):
                     best, highest = weight, here["nDCG@5"]
-            return best
+            return best if highest - alone["nDCG@5"] >= WORTH else 0.0
 
     def _update(  # type: ignore[override]
         self,
