@@ -54,6 +54,9 @@ def test_values_are_taken_as_objects_or_text():
         ({"shape": [1, "x"]}, "shape must be"),
         ({"shape": "-3"}, "shape must be at least 1, not -3"),
         ({"size": 10**12}, "size must be at most 2147483647, not 1000000000000"),
+        ({"size": "9" * 400}, "size must be at most 2147483647"),
+        ({"size": float("inf")}, "size must be int, not inf"),
+        ({"both": 10**400}, "both must be float"),
     ],
 )
 def test_bad_values_are_named(changes, message):

@@ -184,10 +184,10 @@ def _convert_scalar(value: Any, kind: type) -> Any:
     if kind in (int, float):
         try:
             number = kind(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return None
-        if kind is int and not isinstance(value, str) and number != value:
-            return None
+        if kind is int:
+            return number if isinstance(value, str) or number == value else None
         return number if math.isfinite(number) else None
     if kind is str or issubclass(kind, Config):
         return value if isinstance(value, kind) else None
