@@ -81,6 +81,17 @@ def test_nothing_is_taken_over_from_other_data_or_other_settings(data, tmp_path,
     assert sum(trained_levels) == model.tree.depth
 
 
+def test_pieces_of_other_parts_have_other_names(tmp_path):
+    with checkpoints.keeping(tmp_path / "unfinished", resume=False):
+        names = {
+            checkpoints.name_of("level", 0.1, 12),
+            checkpoints.name_of("level", 0.11, 2),
+            checkpoints.name_of("level", np.array([1, 2]), np.array([3])),
+            checkpoints.name_of("level", np.array([1]), np.array([2, 3])),
+        }
+    assert len(names) == 4
+
+
 def test_damaged_pieces_are_made_anew_and_a_fresh_start_removes_them(
     data, tmp_path, monkeypatch, trained_levels
 ):

@@ -58,10 +58,10 @@ def name_of(kind: str, *parts: Any) -> str | None:
     digest = xxhash.xxh3_128()
     for part in parts:
         if isinstance(part, np.ndarray):
-            digest.update(f"{part.dtype}{part.shape}".encode())
+            digest.update(f"{part.dtype}{part.shape}\n".encode())
             digest.update(np.ascontiguousarray(part).data)
         else:
-            digest.update(repr(part).encode())
+            digest.update(f"{part!r}\n".encode())  # the end shows: 0.1 and 12 are not 0.11 and 2
     return f"{kind}-{digest.hexdigest()}"
 
 
