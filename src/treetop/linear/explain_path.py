@@ -25,17 +25,18 @@ def explain_forest(
     label: int,
     titles: Titles,
     *,
+    wanted: int = 1,
     beam: tuple[int, ...] | None = None,
     threads: int = 1,
 ) -> Explanation:
-    """The mean over the trees, as for up to ten wanted labels; a tree without the label counts 0."""
+    """The mean over the trees, as where ``wanted`` labels are; a tree that does not list it counts 0."""
     trees = [explain_path(model, terms, label, titles, beam=beam, threads=threads) for model in forest.models]
     if len(trees) == 1:
         return trees[0]
     parts = []
     for number, tree in enumerate(trees, 1):
         place = tree.path[-1].place
-        listed = place is not None and place <= list_length(1)
+        listed = place is not None and place <= list_length(wanted)
         parts.append(Part(f"tree {number}", 1 / len(trees), tree.score if listed else 0.0, tree))
     return summed(trees[0].label, parts, "the mean over the trees; one that does not list the label counts 0")
 

@@ -172,10 +172,10 @@ class Hybrid(TreeLinear):
     def _explain(  # type: ignore[override]
         self, dataset: Dataset, label: int, *, beam: tuple[int, ...] | None = None
     ) -> Explanation:
-        linear = super()._explain(dataset, label, beam=beam)
         if self.neighbours is None:
-            return linear
+            return super()._explain(dataset, label, beam=beam)
         assert self.forest is not None
+        linear = self._explain_linear(dataset, label, beam, wanted=DEPTH)
         X = self._features(dataset)
         votes = self.neighbours.explain(X, label, self._fitted(), threads=self.threads)
         lists = self._lists(self.forest, self.neighbours, X, DEPTH, beam)

@@ -120,9 +120,16 @@ class TreeLinear(FeatureMethod):
     def _explain(  # type: ignore[override]
         self, dataset: Dataset, label: int, *, beam: tuple[int, ...] | None = None
     ) -> Explanation:
+        return self._explain_linear(dataset, label, beam, wanted=1)
+
+    def _explain_linear(
+        self, dataset: Dataset, label: int, beam: tuple[int, ...] | None, wanted: int
+    ) -> Explanation:
+        """Of the forest, as it ranks where ``wanted`` labels are."""
         assert self.forest is not None
+        terms, threads = self._terms(dataset), self.threads
         return explain_forest(
-            self.forest, self._terms(dataset), label, self._title, beam=beam, threads=self.threads
+            self.forest, terms, label, self._title, wanted=wanted, beam=beam, threads=threads
         )
 
     def _state(self) -> dict[str, npt.NDArray]:
