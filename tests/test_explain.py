@@ -262,6 +262,16 @@ def test_hybrid_is_the_sum_of_its_halves(weight):
         assert linear.explanation.path and votes.explanation.votes
 
 
+def test_the_trees_of_a_hybrid_list_as_many_labels_as_its_scores_need():
+    X, Y = planted(600, 400, 80, seed=0)  # more labels than a tree lists where few are wanted
+    model = treetop.make("hybrid", weight=0.5, trees=2, leaf_size=10, branching=8, beam=40).fit(X, Y)
+    listed = treetop.make("xr-linear", trees=2, leaf_size=10, branching=8, beam=40).fit(X, Y)
+    for label, score in listed.predict(X[39], k=50)[0]:
+        linear, _ = model.explain(X[39], label).parts
+        assert linear.value == pytest.approx(math.sqrt(score), rel=1e-6)
+        assert linear.explanation.score == pytest.approx(score, rel=1e-6)
+
+
 def test_plain_dictionaries(model):
     facts = model.explain("the cat sings", "cat").to_dict()
     again = json.loads(json.dumps(facts))
@@ -362,6 +372,11 @@ def test_command_when_the_search_misses_the_label(folder, tmp_path, records, run
     missed = next(label for label in narrow.labels if label not in found)
     shown = run("explain", tmp_path / "narrow", text, "--label", missed).out
     assert "The search does not get to this label: at level" in shown and "left out" in shown
+
+
+def test_command_for_an_empty_text(folder, model, run):
+    (entry,) = json.loads(run("explain", folder / "model", "", "--k", 1, "--json").out)
+    assert entry["text"] == "" and entry["explanations"][0]["label"] == model.predict("", k=1)[0][0].label
 
 
 def test_command_mistakes(folder, run):

@@ -58,7 +58,7 @@ def _examples(text: str, reading: Reading) -> Dataset:
     from ..data import Dataset
 
     try:
-        is_file = text == "-" or Path(text).exists()
+        is_file = text == "-" or (text != "" and Path(text).exists())  # Path("") is this folder
     except OSError:  # longer than a file name can be
         is_file = False
     return reading.read(Path(text)) if is_file else Dataset.from_texts([text], source="the text")
