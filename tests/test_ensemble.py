@@ -181,6 +181,8 @@ def test_fit_of_named_methods(data):
     assert model.predict(data).labels == data.labels
     again = model.blank().fit(data)
     assert np.array_equal(again.predict(data).scores, model.predict(data).scores)
+    last = Ensemble(methods="xr-linear,xr-linear", seed=2**63 - 1).fit(data)
+    assert [member.config.seed for member in last.members] == [2**63 - 1, 0]
 
 
 def test_fit_learns_the_weights_on_a_held_out_part(data):

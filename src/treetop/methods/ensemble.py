@@ -155,7 +155,8 @@ class Ensemble(Method):
         config = self.config
         if self.name in config.methods:
             raise ConfigError("an ensemble inside an ensemble is given as a model, not by name")
-        return [make(name, seed=config.seed + number) for number, name in enumerate(config.methods)]
+        seeds = ((config.seed + number) % 2**63 for number in range(len(config.methods)))
+        return [make(name, seed=seed) for name, seed in zip(config.methods, seeds, strict=True)]
 
     def _put_together(self) -> None:
         """Labels, counts and statistics from those of the fitted members."""
