@@ -159,7 +159,7 @@ void NodeJob::train_label(std::int32_t child, Trainer& trainer, float* biases,
 // From block after block to row after row, by counting; features ascend, and children inside a row.
 void NodeJob::order_weights() {
     const NodeExamples& node = data_->examples;
-    std::vector<std::int32_t> counts(node.names.size() + node.own_names.size(), 0);
+    std::vector<std::int64_t> counts(node.names.size() + node.own_names.size(), 0);
     std::vector<std::pair<std::int32_t, std::int32_t>> used;  // id of the feature, its number in the node
     for (const auto& block : entries_) {
         for (const auto& entry : block) {
@@ -176,7 +176,7 @@ void NodeJob::order_weights() {
         const auto begin = end;
         end += counts[static_cast<std::size_t>(number)];
         chunk.row_ends.push_back(end);
-        counts[static_cast<std::size_t>(number)] = static_cast<std::int32_t>(begin);
+        counts[static_cast<std::size_t>(number)] = begin;
     }
     std::vector<std::pair<std::int32_t, float>> placed(static_cast<std::size_t>(end));
     for (auto& block : entries_) {
