@@ -10,7 +10,7 @@ from scipy import sparse
 
 import treetop
 from conftest import planted
-from treetop import Dataset, LabelTree, Strings, store
+from treetop import Dataset, LabelTree, Strings, store, tree_growth
 from treetop.errors import ConfigError, DataError, ModelError
 from treetop.linear import LinearConfig, TreeModel
 from treetop.linear.splice import places_of, spliced
@@ -54,7 +54,9 @@ def test_new_labels_come_last_in_their_cluster():
     assert flat.labels.tolist() == [0, 1, 2] and flat.sizes == [3]
 
 
-def test_new_labels_go_to_the_most_similar_cluster():
+@pytest.mark.parametrize("block", [2, 1024])
+def test_new_labels_go_to_the_most_similar_cluster(monkeypatch, block):
+    monkeypatch.setattr(tree_growth, "BLOCK", block)
     tree = LabelTree((np.array([0, 2]), np.array([0, 2, 3])), np.array([0, 1, 4], np.int32))
     vectors = sparse.csr_matrix(
         [

@@ -9,6 +9,9 @@ from scipy import sparse
 from .sparse import normalize_rows
 from .tree import LabelTree
 
+BLOCK = 1024
+"""New labels that are compared with all clusters at a time: all at once could be billions of pairs."""
+
 
 def nearest_clusters(
     tree: LabelTree,
@@ -25,10 +28,15 @@ def nearest_clusters(
     ones, rows = np.ones(len(parents), np.float32), np.searchsorted(labels, tree.labels)
     members = sparse.csr_matrix((ones, (parents, rows)), shape=(len(tree.offsets[-1]) - 1, len(labels)))
     centres = normalize_rows(sparse.csr_matrix(members @ vectors))
-    similarity = sparse.csr_matrix(vectors[np.searchsorted(labels, new)] @ centres.T)
-    best = np.asarray(similarity.argmax(axis=1)).ravel().astype(np.int64)
     smallest = int(np.argmin(np.diff(tree.offsets[-1])))
-    return np.where(np.asarray(similarity.max(axis=1).todense()).ravel() > 0, best, smallest)
+    nearest = np.full(len(new), smallest, np.int64)
+    own = np.searchsorted(labels, new)
+    for first in range(0, len(new), BLOCK):
+        block = slice(first, first + BLOCK)
+        similarity = sparse.csr_matrix(vectors[own[block]] @ centres.T)
+        similar = np.asarray(similarity.max(axis=1).todense()).ravel() > 0
+        nearest[block][similar] = np.asarray(similarity.argmax(axis=1)).ravel()[similar]
+    return nearest
 
 
 def with_labels(tree: LabelTree, new: npt.NDArray[np.int64], clusters: npt.NDArray[np.int64]) -> LabelTree:
