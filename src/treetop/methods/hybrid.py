@@ -22,6 +22,7 @@ from ..data.dataset import label_matrix, split_rows
 from ..errors import ConfigError, ModelError
 from ..explanation import Explanation, Part, listed_score, summed
 from ..linear import Forest
+from ..linear.update import UpdateConfig
 from ..metrics import Metrics, evaluate
 from ..neighbours import Neighbours, NeighboursConfig
 from ..predictions import Predictions
@@ -91,10 +92,10 @@ class Hybrid(TreeLinear):
         self.forest = self._fit_forest(dataset, X, tree, negatives)
         weight = self.config.weight
         self.weight = self._learn_weight(dataset, X, tree, negatives) if weight is None else weight
-        self.neighbours = self._fit_neighbours(X, dataset) if self.weight > 0 else None
+        self.neighbours = self._fit_neighbours(X, dataset.Y) if self.weight > 0 else None
 
-    def _fit_neighbours(self, X: sparse.csr_matrix, dataset: Dataset) -> Neighbours:
-        return Neighbours.fit(X, dataset.Y, self.config.vote, threads=self.threads)
+    def _fit_neighbours(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> Neighbours:
+        return Neighbours.fit(X, Y, self.config.vote, threads=self.threads)
 
     def _learn_weight(
         self,
@@ -117,7 +118,7 @@ class Hybrid(TreeLinear):
             if negatives is not None:
                 negatives = label_matrix(negatives, "the negatives")[rows]
             forest = self._fit_forest(part_set, part_X, tree, negatives)
-            neighbours = self._fit_neighbours(part_X, part_set)
+            neighbours = self._fit_neighbours(part_X, part_set.Y)
             lists = self._lists(forest, neighbours, X[held_out], DEPTH)
 
             def quality(weight: float) -> Metrics:
@@ -132,22 +133,13 @@ class Hybrid(TreeLinear):
                     best, highest = weight, here["nDCG@5"]
             return best if highest - alone["nDCG@5"] >= WORTH else 0.0
 
-    def _update(  # type: ignore[override]
-        self,
-        new: Dataset,
-        old: Dataset | None,
-        *,
-        new_positives: float | None = None,
-        new_examples: float | None = None,
+    def _grow(
+        self, dataset: Dataset, X: sparse.csr_matrix, Y: sparse.csr_matrix, known: int, limits: UpdateConfig
     ) -> None:
         """As for XR-Linear; the neighbours are indexed again, and their weight stays."""
-        X, Y, known = self._all_examples(new, old)
-        limits = self.config.update.with_limits(new_positives, new_examples)
-        forest = self._grow_forest(new, X, Y, known, limits)
-        if self.neighbours is not None:
-            self.neighbours = Neighbours.fit(X, Y, self.config.vote, threads=self.threads)
-        self.forest = forest
-        self._keep(X, Y)
+        neighbours = None if self.neighbours is None else self._fit_neighbours(X, Y)
+        super()._grow(dataset, X, Y, known, limits)
+        self.neighbours = neighbours
 
     def _rank(  # type: ignore[override]
         self, dataset: Dataset, k: int, *, beam: tuple[int, ...] | None = None

@@ -92,19 +92,18 @@ class TreeLinear(FeatureMethod):
     ) -> None:
         """``new_positives`` and ``new_examples``: other limits than those of the settings, this time."""
         X, Y, known = self._all_examples(new, old)
-        limits = self.config.update.with_limits(new_positives, new_examples)
-        self.forest = self._grow_forest(new, X, Y, known, limits)
+        self._grow(new, X, Y, known, self.config.update.with_limits(new_positives, new_examples))
         self._keep(X, Y)
 
-    def _grow_forest(
+    def _grow(
         self, dataset: Dataset, X: sparse.csr_matrix, Y: sparse.csr_matrix, known: int, limits: UpdateConfig
-    ) -> Forest:
-        """The forest of all examples, the first ``known`` of them old; ``dataset`` has the label texts."""
+    ) -> None:
+        """Takes in all examples, the first ``known`` of them old; ``dataset`` has the label texts."""
         assert self.forest is not None
         models, config = self.forest.models, self.config
         trees = self._grown_trees(dataset, X, Y, config.tree, [model.tree for model in models])
         seeds = member_seeds(config.seed, len(models))
-        return Forest(
+        self.forest = Forest(
             [
                 updated(model, tree, X, Y, known, limits, seed=seed, threads=self.threads)
                 for model, tree, seed in zip(models, trees, seeds, strict=True)
