@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +78,15 @@ def test_a_kill_before_the_manifest_leaves_the_old_model(tmp_path, monkeypatch):
 def save_often(folder, value):
     for _ in range(15):
         store.save(folder, example(value))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="without locks, the other save may still be going on")
+def test_what_a_killed_save_left_is_removed_by_the_next(tmp_path):
+    left = tmp_path / f"{store.TEMPORARY}killed"
+    left.mkdir()
+    (left / "a.npy").write_bytes(b"half")
+    store.save(tmp_path / "model", example())
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
 def test_saves_at_the_same_time_leave_one_whole_model(tmp_path):

@@ -31,6 +31,8 @@ from .errors import ModelError, TreetopError
 FORMAT = "treetop-model"
 VERSION = 2
 MANIFEST = "manifest.json"
+TEMPORARY = ".treetop-"
+"""How the names of temporary folders begin."""
 _MANIFEST_FIELDS = {"treetop": str, "method": str, "config": dict, "data": dict, "arrays": dict}
 
 
@@ -53,7 +55,9 @@ def save(folder: str | os.PathLike[str], stored: Stored) -> None:
     try:
         check_target(target)
         target.parent.mkdir(parents=True, exist_ok=True)
-        with _one_at_a_time(target.parent):
+        with _one_at_a_time(target.parent) as alone:
+            if alone:
+                _remove_leftovers(target.parent)
             if target.exists():
                 _write(target, stored)
             else:
@@ -192,25 +196,28 @@ def _write(folder: Path, stored: Stored) -> None:
             fresh.replace(folder / MANIFEST)
         finally:
             fresh.unlink(missing_ok=True)
-    for pattern in ("arrays-*", ".treetop-*"):  # the old model, and what a killed save left
-        for old in folder.glob(pattern):
-            if old.name != arrays_name:
-                shutil.rmtree(old, ignore_errors=True)
+    for old in folder.glob("arrays-*"):
+        if old.name != arrays_name:
+            shutil.rmtree(old, ignore_errors=True)
+    _remove_leftovers(folder)
 
 
 @contextlib.contextmanager
-def _one_at_a_time(folder: Path) -> Iterator[None]:
-    """Waits for other saves into ``folder``; a system or file system without such locks goes on without."""
+def _one_at_a_time(folder: Path) -> Iterator[bool]:
+    """Waits for other saves into ``folder``; False on a system or file system without such locks."""
     if sys.platform == "win32":
-        yield
+        yield False
         return
     import fcntl
 
     handle = os.open(folder, os.O_RDONLY)
     try:
-        with contextlib.suppress(OSError):
+        try:
             fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+            alone = True
+        except OSError:
+            alone = False
+        yield alone
     finally:
         os.close(handle)  # gives the lock back
 
@@ -218,11 +225,17 @@ def _one_at_a_time(folder: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def _temporary_folder(parent: Path) -> Iterator[Path]:
     """A folder that is gone afterwards unless it was renamed."""
-    folder = Path(tempfile.mkdtemp(prefix=".treetop-", dir=parent))
+    folder = Path(tempfile.mkdtemp(prefix=TEMPORARY, dir=parent))
     folder.chmod(0o755)
     try:
         yield folder
     finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_leftovers(parent: Path) -> None:
+    """Temporary folders of saves that were killed."""
+    for folder in parent.glob(f"{TEMPORARY}*"):
         shutil.rmtree(folder, ignore_errors=True)
 
 
