@@ -64,7 +64,6 @@ public:
 
 private:
     static constexpr signed char kNowhere = -1;
-    static constexpr double kLeastGain = 1e-4;  // of the mean similarity to the own centre
 
     struct Products {
         float left, right;
@@ -181,12 +180,7 @@ Clusters balanced_clusters(const Csr& vectors, const std::vector<std::int64_t>& 
 
     const int threads = std::max(options.threads, 1);
     const SharedRows rows(vectors, threads);
-    std::vector<float> own_squares(static_cast<std::size_t>(vectors.rows), 0.0F);
-    for (std::size_t i = 0; i < own_squares.size(); ++i) {
-        for (auto j = rows.own_indptr[i]; j < rows.own_indptr[i + 1]; ++j) {
-            own_squares[i] += rows.own_values[static_cast<std::size_t>(j)] * rows.own_values[static_cast<std::size_t>(j)];
-        }
-    }
+    const std::vector<float> own_squares = rows.own_squares();
     std::vector<Centres> centres(static_cast<std::size_t>(threads));
     std::vector<std::int64_t> borders{0, vectors.rows};  // of the nodes of the current level, in `order`
     std::uint64_t stream = 0;

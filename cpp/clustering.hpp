@@ -9,8 +9,13 @@
 
 namespace treetop {
 
+// Both procedures stop a k-means when nothing moves, or when an iteration has raised the mean similarity of an item
+// to its centre (inner product with the normalised sum, or with the mean) by less than this; labels' vectors have
+// about unit length.
+inline constexpr double kLeastGain = 1e-4;
+
 struct ClusterOptions {
-    int iterations = 20;      // at most; both procedures stop when nothing moves
+    int iterations = 20;      // at most
     bool spherical = true;    // centres are normalised sums (cosine), else means (Euclidean distance)
     std::uint64_t seed = 0;
     int threads = 1;

@@ -70,4 +70,14 @@ SharedRows::SharedRows(const Csr& features, int threads) : source(features) {
     });
 }
 
+std::vector<float> SharedRows::own_squares() const {
+    std::vector<float> squares(static_cast<std::size_t>(rows()), 0.0F);
+    for (std::size_t i = 0; i < squares.size(); ++i) {
+        for (auto j = own_indptr[i]; j < own_indptr[i + 1]; ++j) {
+            squares[i] += own_values[static_cast<std::size_t>(j)] * own_values[static_cast<std::size_t>(j)];
+        }
+    }
+    return squares;
+}
+
 }  // namespace treetop

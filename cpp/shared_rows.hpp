@@ -24,6 +24,7 @@ struct SharedRows {
     std::vector<float> own_values;
 
     std::int64_t rows() const { return source.rows; }
+    std::vector<float> own_squares() const;  // per row: sum over its own entries
 };
 
 }  // namespace treetop

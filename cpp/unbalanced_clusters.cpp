@@ -2,165 +2,201 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <span>
 
+#include "cluster_sums.hpp"
+#include "node_examples.hpp"
 #include "random.hpp"
+#include "shared_rows.hpp"
 
 namespace treetop {
 namespace {
 
-// Spherical or plain k-means on one node. Centres are kept feature-major over the features the node uses, so that
-// one non-zero of an item meets all k centres in one contiguous run.
+// Spherical or plain k-means of one node.
 class KMeans {
 public:
-    KMeans(const Csr& vectors, const ClusterOptions& options, std::vector<std::int32_t>& local)
-        : vectors_(vectors), options_(options), local_(local) {}
+    explicit KMeans(const ClusterOptions& options) : options_(options) {}
 
     // The cluster of every item, numbered 0..m-1 without gaps, m <= k.
-    std::vector<std::int32_t> run(std::span<const std::int32_t> items, int k, std::uint64_t stream) {
-        items_ = items;
-        k_ = static_cast<std::size_t>(k);
-        number_features();
-        seed_centres(stream);
-        std::vector<std::int32_t> assignment(items.size(), -1), previous;
-        for (int iteration = 0; iteration < options_.iterations && assignment != previous; ++iteration) {
-            previous = assignment;
-            assign(assignment);
-            move_centres(assignment);
+    std::vector<std::int32_t> run(const ClusterRows& rows, std::size_t k, std::uint64_t stream, int threads,
+                                  Monitor* monitor) {
+        threads_ = threads;
+        scratch_.resize(static_cast<std::size_t>(threads));
+        sums_.prepare(rows, k, threads);
+        clusters_.assign(rows.count(), ClusterSums::kNowhere);
+        pick_seeds(k, stream);
+        place_centres();
+        double before = 0.0;
+        for (int iteration = 0; iteration < options_.iterations; ++iteration) {
+            if (!assign()) break;
+            const double similarity = place_centres() / static_cast<double>(rows.count());
+            if (iteration > 0 && similarity - before < kLeastGain) break;
+            before = similarity;
+            if (monitor != nullptr) monitor->report(iteration + 1, options_.iterations);
         }
-        merge_singletons(assignment);
-        squeeze(assignment);
-        for (const auto feature : used_) local_[static_cast<std::size_t>(feature)] = -1;
-        return assignment;
+        merge_singletons();
+        squeeze(k);
+        return clusters_;
     }
 
 private:
-    void number_features() {
-        used_.clear();
-        for (const auto item : items_) {
-            for (const auto feature : vectors_.row(item)) {
-                auto& number = local_[static_cast<std::size_t>(feature)];
-                if (number < 0) {
-                    number = static_cast<std::int32_t>(used_.size());
-                    used_.push_back(feature);
-                }
-            }
-        }
-    }
-
-    void seed_centres(std::uint64_t stream) {
+    void pick_seeds(std::size_t k, std::uint64_t stream) {
         Random random(options_.seed, stream);
-        std::vector<std::int32_t> picks(items_.begin(), items_.end());
+        std::vector<std::int32_t> picks(clusters_.size());
+        std::iota(picks.begin(), picks.end(), 0);
         random.shuffle(std::span(picks));
-        centres_.assign(used_.size() * k_, 0.0F);
-        for (std::size_t j = 0; j < k_; ++j) add_to_centre(picks[j], j);
-        set_handicaps();
+        for (std::size_t c = 0; c < k; ++c) clusters_[static_cast<std::size_t>(picks[c])] = static_cast<std::int32_t>(c);
     }
 
-    // Nearest centre: |x - c|^2 is smallest where <x, c> - |c|^2 / 2 is largest. Unit centres need no handicap.
-    void set_handicaps() {
-        handicaps_.assign(k_, 0.0F);
-        if (options_.spherical) return;
-        const auto squares = squared_norms();
-        for (std::size_t c = 0; c < k_; ++c) handicaps_[c] = static_cast<float>(-0.5 * squares[c]);
-    }
-
-    std::vector<double> squared_norms() const {
-        std::vector<double> squares(k_, 0.0);
-        for (std::size_t f = 0; f < used_.size(); ++f) {
-            for (std::size_t c = 0; c < k_; ++c) squares[c] += double{centres_[f * k_ + c]} * double{centres_[f * k_ + c]};
+    // A centre is s / |s| (spherical) or s / n, s being the sum of its n items. Nearest is the mean c for which
+    // |x - c|^2 is smallest, so <x, c> - |c|^2 / 2 largest; unit centres need no such handicap. A cluster that is
+    // empty stays so. Returns the sum over all items of <x, c>, with c their own centre: sum of |s|^2 * scale.
+    double place_centres() {
+        sums_.update(clusters_, threads_);
+        const auto& squares = sums_.squares();
+        scales_.assign(squares.size(), 0.0F);
+        handicaps_.assign(squares.size(), 0.0F);
+        double similarity = 0.0;
+        for (std::size_t c = 0; c < squares.size(); ++c) {
+            const auto size = static_cast<double>(sums_.sizes()[c]);
+            const double length = options_.spherical ? std::sqrt(squares[c]) : size;
+            const double scale = length > 0.0 ? 1.0 / length : 0.0;
+            scales_[c] = static_cast<float>(scale);
+            similarity += squares[c] * scale;
+            if (!options_.spherical) handicaps_[c] = static_cast<float>(-0.5 * squares[c] * scale * scale);
+            if (sums_.sizes()[c] == 0) handicaps_[c] = -std::numeric_limits<float>::infinity();
         }
-        return squares;
+        return similarity;
     }
 
-    void add_to_centre(std::int32_t item, std::size_t centre) {
-        const auto ids = vectors_.row(item);
-        const auto values = vectors_.values(item);
-        for (std::size_t j = 0; j < ids.size(); ++j) {
-            centres_[static_cast<std::size_t>(local_[static_cast<std::size_t>(ids[j])]) * k_ + centre] += values[j];
+    // The best of the centres that `allowed` lets through, the smaller number first among equals (by cosine, a zero
+    // vector goes to the first); -1 if there is none.
+    template <typename Allowed>
+    std::int32_t nearest(std::size_t item, ClusterSums::Scratch& scratch, Allowed&& allowed) const {
+        sums_.multiply(item, clusters_[item], scratch);
+        float highest = 0.0F;
+        std::int32_t best = -1;
+        for (std::size_t c = 0; c < scales_.size(); ++c) {
+            const float similarity = scratch.products[c] * scales_[c] + handicaps_[c];
+            if (!allowed(c) || (best >= 0 && !(similarity > highest))) continue;
+            highest = similarity;
+            best = static_cast<std::int32_t>(c);
         }
+        return best;
     }
 
-    void similarities(std::int32_t item, std::vector<float>& to) const {
-        to = handicaps_;
-        const auto ids = vectors_.row(item);
-        const auto values = vectors_.values(item);
-        for (std::size_t j = 0; j < ids.size(); ++j) {
-            const float* run = &centres_[static_cast<std::size_t>(local_[static_cast<std::size_t>(ids[j])]) * k_];
-            for (std::size_t c = 0; c < k_; ++c) to[c] += values[j] * run[c];
-        }
+    // Whether any item moved to another cluster.
+    bool assign() {
+        next_.resize(clusters_.size());
+        parallel_blocks(static_cast<std::int64_t>(clusters_.size()), 256, threads_,
+                        [&](std::int64_t begin, std::int64_t end, int worker) {
+                            auto& scratch = scratch_[static_cast<std::size_t>(worker)];
+                            for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+                                next_[i] = nearest(i, scratch, [](std::size_t) { return true; });
+                            }
+                        });
+        const bool moved = next_ != clusters_;
+        clusters_.swap(next_);
+        return moved;
     }
 
-    // Best centre, the smaller number first among equals: by cosine a zero vector goes to cluster 0.
-    void assign(std::vector<std::int32_t>& assignment) const {
-        const auto count = static_cast<std::int64_t>(items_.size());
-        parallel_blocks(count, 512, options_.threads, [&](std::int64_t begin, std::int64_t end, int) {
-            std::vector<float> similarity;
-            for (std::int64_t i = begin; i < end; ++i) {
-                similarities(items_[static_cast<std::size_t>(i)], similarity);
-                const auto best = std::max_element(similarity.begin(), similarity.end());
-                assignment[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(best - similarity.begin());
-            }
-        });
+    // A cluster of one item joins the nearest of the larger ones, if there are any.
+    void merge_singletons() {
+        const auto& sizes = sums_.sizes();
+        const auto large = [&](std::size_t c) { return sizes[c] > 1; };
+        next_ = clusters_;
+        for (std::size_t i = 0; i < clusters_.size(); ++i) {
+            if (large(static_cast<std::size_t>(clusters_[i]))) continue;
+            const auto best = nearest(i, scratch_[0], large);
+            if (best >= 0) next_[i] = best;
+        }
+        clusters_.swap(next_);
     }
 
-    void move_centres(const std::vector<std::int32_t>& assignment) {
-        std::fill(centres_.begin(), centres_.end(), 0.0F);
-        std::vector<double> scale(k_, 0.0);
-        for (std::size_t i = 0; i < items_.size(); ++i) {
-            add_to_centre(items_[i], static_cast<std::size_t>(assignment[i]));
-            scale[static_cast<std::size_t>(assignment[i])] += 1.0;
-        }
-        if (options_.spherical) {
-            scale = squared_norms();
-            for (auto& s : scale) s = std::sqrt(s);
-        }
-        for (auto& s : scale) s = s > 0.0 ? 1.0 / s : 0.0;
-        for (std::size_t f = 0; f < used_.size(); ++f) {
-            for (std::size_t c = 0; c < k_; ++c) {
-                centres_[f * k_ + c] = static_cast<float>(centres_[f * k_ + c] * scale[c]);
-            }
-        }
-        set_handicaps();
-    }
-
-    void merge_singletons(std::vector<std::int32_t>& assignment) const {
-        std::vector<std::int64_t> sizes(k_, 0);
-        for (const auto cluster : assignment) ++sizes[static_cast<std::size_t>(cluster)];
-        if (std::count_if(sizes.begin(), sizes.end(), [](auto size) { return size > 1; }) == 0) return;
-        std::vector<float> similarity;
-        for (std::size_t i = 0; i < items_.size(); ++i) {
-            if (sizes[static_cast<std::size_t>(assignment[i])] != 1) continue;
-            similarities(items_[i], similarity);
-            std::int32_t best = -1;
-            for (std::size_t c = 0; c < k_; ++c) {
-                if (sizes[c] > 1 && (best < 0 || similarity[c] > similarity[static_cast<std::size_t>(best)])) {
-                    best = static_cast<std::int32_t>(c);
-                }
-            }
-            assignment[i] = best;
-        }
-    }
-
-    void squeeze(std::vector<std::int32_t>& assignment) const {
-        std::vector<std::int32_t> number(k_, -1);
-        for (const auto cluster : assignment) number[static_cast<std::size_t>(cluster)] = 0;
+    void squeeze(std::size_t k) {
+        std::vector<std::int32_t> number(k, -1);
+        for (const auto cluster : clusters_) number[static_cast<std::size_t>(cluster)] = 0;
         std::int32_t next = 0;
         for (auto& n : number) {
             if (n == 0) n = next++;
         }
-        for (auto& cluster : assignment) cluster = number[static_cast<std::size_t>(cluster)];
+        for (auto& cluster : clusters_) cluster = number[static_cast<std::size_t>(cluster)];
     }
 
-    const Csr& vectors_;
     const ClusterOptions& options_;
-    std::vector<std::int32_t>& local_;  // feature -> number in this node, -1 between uses
-    std::span<const std::int32_t> items_;
-    std::size_t k_ = 0;
-    std::vector<std::int32_t> used_;
-    std::vector<float> centres_;
-    std::vector<float> handicaps_;  // of each centre, added to its inner products
+    int threads_ = 1;
+    ClusterSums sums_;
+    std::vector<float> scales_, handicaps_;    // of each sum
+    std::vector<std::int32_t> clusters_, next_;
+    std::vector<ClusterSums::Scratch> scratch_;  // of each thread
+};
+
+struct Node {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;                // of its items in the order
+    std::vector<std::int64_t> children;  // where each ends
+
+    std::int64_t size() const { return end - begin; }
+};
+
+// Cuts nodes; one for each thread, since memory is kept from node to node.
+class Cutter {
+public:
+    Cutter(const SharedRows& rows, const std::vector<float>& own_squares, int branching, const ClusterOptions& options)
+        : rows_(rows), own_squares_(own_squares), branching_(branching), gatherer_(rows), kmeans_(options) {}
+
+    // Sets the node's children, and puts its part of the order in theirs.
+    void cut(Node& node, std::vector<std::int32_t>& order, std::uint64_t stream, int threads, Monitor* monitor) {
+        const std::span<std::int32_t> items(order.data() + node.begin, static_cast<std::size_t>(node.size()));
+        const auto k = static_cast<std::size_t>(std::max<std::int64_t>(
+            std::min<std::int64_t>(branching_, node.size() / 2), 2));
+        const auto clusters = kmeans_.run(gathered(items), k, stream, threads, monitor);
+
+        std::vector<std::int64_t> ends(k + 1, 0);
+        for (const auto cluster : clusters) ++ends[static_cast<std::size_t>(cluster) + 1];
+        for (std::size_t c = 1; c <= k; ++c) ends[c] += ends[c - 1];
+        std::vector<std::int32_t> sorted(items.size());
+        for (std::size_t i = 0; i < items.size(); ++i) {
+            sorted[static_cast<std::size_t>(ends[static_cast<std::size_t>(clusters[i])]++)] = items[i];
+        }
+        std::copy(sorted.begin(), sorted.end(), items.begin());
+        const auto children = static_cast<std::size_t>(*std::max_element(clusters.begin(), clusters.end())) + 1;
+        for (std::size_t c = 0; c < children; ++c) node.children.push_back(node.begin + ends[c]);
+    }
+
+private:
+    ClusterRows gathered(std::span<const std::int32_t> items) {
+        if (static_cast<std::int64_t>(items.size()) == rows_.rows()) {  // the root, as it is
+            return {rows_.indptr, rows_.indices, rows_.values, own_squares_, rows_.shared_features};
+        }
+        examples_.documents.assign(items.begin(), items.end());
+        gatherer_.gather(examples_);
+        return {examples_.indptr, examples_.indices, examples_.values, examples_.own_squares, examples_.features()};
+    }
+
+    const SharedRows& rows_;
+    const std::vector<float>& own_squares_;
+    int branching_;
+    NodeGatherer gatherer_;
+    NodeExamples examples_;
+    KMeans kmeans_;
+};
+
+// A part of the work, reported as the range [done, done + size) of a whole.
+class PartMonitor : public Monitor {
+public:
+    PartMonitor(Monitor* whole, std::int64_t done, std::int64_t size, std::int64_t total)
+        : whole_(whole), done_(done), size_(size), total_(total) {}
+
+    void report(std::int64_t done, std::int64_t total) override {
+        if (whole_ != nullptr) whole_->report(done_ + size_ * done / total, total_);
+    }
+
+private:
+    Monitor* whole_;
+    std::int64_t done_, size_, total_;
 };
 
 }  // namespace
@@ -170,44 +206,56 @@ Clusters unbalanced_clusters(const Csr& vectors, int branching, std::int64_t lea
     Clusters result;
     result.order.resize(static_cast<std::size_t>(vectors.rows));
     std::iota(result.order.begin(), result.order.end(), 0);
-    std::vector<std::int32_t> local(static_cast<std::size_t>(vectors.cols), -1);
+    const int threads = std::max(options.threads, 1);
+    const SharedRows rows(vectors, threads);
+    const std::vector<float> own_squares = rows.own_squares();
+    std::vector<Cutter> cutters;
+    for (int worker = 0; worker < threads; ++worker) cutters.emplace_back(rows, own_squares, branching, options);
     std::vector<std::int64_t> borders{0, vectors.rows};
-    std::uint64_t stream = 0;
+    std::uint64_t stream = 0;  // names the random choices of a node
 
     for (int level = 0; level < depth; ++level) {
-        std::vector<std::int64_t> offsets{0}, new_borders{0};
-        bool any_cut = false;
-        for (std::size_t p = 0; p + 1 < borders.size(); ++p, ++stream) {
-            const std::span<std::int32_t> items(result.order.data() + borders[p],
-                                                static_cast<std::size_t>(borders[p + 1] - borders[p]));
-            const auto n = static_cast<std::int64_t>(items.size());
-            if (n <= leaf_size || n <= 2) {
-                new_borders.push_back(borders[p + 1]);
-            } else {
-                any_cut = true;
-                const int k = static_cast<int>(std::min<std::int64_t>(branching, n / 2));
-                const auto assignment = KMeans(vectors, options, local).run(items, std::max(k, 2), stream);
-                std::vector<std::size_t> by_cluster(items.size());
-                std::iota(by_cluster.begin(), by_cluster.end(), std::size_t{0});
-                std::stable_sort(by_cluster.begin(), by_cluster.end(),
-                                 [&](std::size_t a, std::size_t b) { return assignment[a] < assignment[b]; });
-                std::vector<std::int32_t> reordered;
-                reordered.reserve(items.size());
-                for (std::size_t i = 0; i < by_cluster.size(); ++i) {
-                    reordered.push_back(items[by_cluster[i]]);
-                    const bool last = i + 1 == by_cluster.size();
-                    if (last || assignment[by_cluster[i]] != assignment[by_cluster[i + 1]]) {
-                        new_borders.push_back(borders[p] + static_cast<std::int64_t>(i) + 1);
-                    }
-                }
-                std::copy(reordered.begin(), reordered.end(), items.begin());
-            }
-            offsets.push_back(static_cast<std::int64_t>(new_borders.size()) - 1);
-            if (monitor != nullptr) monitor->report(borders[p + 1] + level * vectors.rows, depth * vectors.rows);
+        std::vector<Node> nodes;
+        std::vector<std::size_t> to_cut;
+        std::int64_t items = 0;
+        for (std::size_t p = 0; p + 1 < borders.size(); ++p) {
+            nodes.push_back({borders[p], borders[p + 1], {}});
+            if (nodes[p].size() <= std::max<std::int64_t>(leaf_size, 2)) continue;
+            to_cut.push_back(p);
+            items += nodes[p].size();
         }
-        if (!any_cut) break;
+        if (to_cut.empty()) break;
+
+        // A node with a large share of the level is spread over all threads; the others, the larger ones first,
+        // are cut side by side.
+        std::stable_sort(to_cut.begin(), to_cut.end(),
+                         [&](std::size_t a, std::size_t b) { return nodes[a].size() > nodes[b].size(); });
+        std::int64_t done = level * vectors.rows;
+        std::size_t next = 0;
+        for (; next < to_cut.size() && nodes[to_cut[next]].size() * 4 * threads >= items; ++next) {
+            Node& node = nodes[to_cut[next]];
+            PartMonitor part(monitor, done, node.size(), depth * vectors.rows);
+            cutters[0].cut(node, result.order, stream + to_cut[next], threads, &part);
+            done += node.size();
+        }
+        PartMonitor part(monitor, done, (level + 1) * vectors.rows - done, depth * vectors.rows);
+        parallel_for(
+            static_cast<std::int64_t>(to_cut.size() - next), threads,
+            [&](std::int64_t index, int worker) {
+                const std::size_t p = to_cut[next + static_cast<std::size_t>(index)];
+                cutters[static_cast<std::size_t>(worker)].cut(nodes[p], result.order, stream + p, 1, nullptr);
+            },
+            &part);
+
+        std::vector<std::int64_t> offsets{0};
+        borders.assign(1, 0);
+        for (const Node& node : nodes) {
+            borders.insert(borders.end(), node.children.begin(), node.children.end());
+            if (node.children.empty()) borders.push_back(node.end);
+            offsets.push_back(static_cast<std::int64_t>(borders.size()) - 1);
+        }
         result.offsets.push_back(std::move(offsets));
-        borders.swap(new_borders);
+        stream += nodes.size();
     }
     result.offsets.push_back(borders);
     return result;

@@ -30,6 +30,28 @@ struct LanePass {
     float* worst;                 // examples: the largest projected gradient over the lanes
 };
 
+inline constexpr int kListMost = 8;  // clusters in a list
+
+// A feature's sums in a few clusters: one cache line. Unused places name clusters of their own, past all others.
+struct alignas(64) ClusterList {
+    std::int32_t clusters[kListMost];
+    float sums[kListMost];
+};
+
+// Adds to the inner products of a vector with the sums of all clusters.
+struct ClusterProducts {
+    const float* table;           // sums of the features that are in many clusters, 16 * lines a row
+    std::int64_t lines;
+    const std::int32_t* rows;     // entries of the vector with a row in the table
+    const float* row_values;
+    std::int64_t row_count;
+    const ClusterList* lists;     // sums of the other features
+    const std::int32_t* listed;   // entries of the vector with a list
+    const float* list_values;
+    std::int64_t list_count;
+    float* products;              // 16 * lines, and kListMost for the unused places
+};
+
 struct Kernels {
     const char* name;
     void (*lane_pass)(const LanePass&);
@@ -38,6 +60,7 @@ struct Kernels {
                        const float* shift);
     // Lists the rows in which a lane reaches the threshold; returns how many.
     std::int64_t (*lane_rows)(const float* weights, std::int64_t features, float threshold, std::int32_t* rows);
+    void (*cluster_products)(const ClusterProducts&);
 };
 
 }  // namespace treetop

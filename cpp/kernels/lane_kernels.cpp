@@ -4,6 +4,7 @@
 namespace treetop::TREETOP_ISA {
 
 extern const Kernels kernels;
+void cluster_products(const ClusterProducts&);  // cluster_kernel.cpp
 
 namespace {
 
@@ -90,6 +91,6 @@ std::int64_t lane_rows(const float* weights, std::int64_t features, float thresh
 #define TREETOP_TEXT_OF(name) #name
 #define TREETOP_TEXT(name) TREETOP_TEXT_OF(name)
 
-const Kernels kernels{TREETOP_TEXT(TREETOP_ISA), lane_pass, lane_start, lane_rows};
+const Kernels kernels{TREETOP_TEXT(TREETOP_ISA), lane_pass, lane_start, lane_rows, cluster_products};
 
 }  // namespace treetop::TREETOP_ISA

@@ -2,6 +2,7 @@
 #include "clustering.hpp"
 #include "matrix.hpp"
 #include "random.hpp"
+#include "simd.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -21,6 +22,26 @@ Matrix two_groups(int n) {
             if (random.below(2) == 0 && f > 0) continue;
             vectors.indices.push_back(base + f);
             vectors.data.push_back(0.3F + 0.01F * static_cast<float>(random.below(10)));
+        }
+        vectors.indptr.push_back(static_cast<std::int64_t>(vectors.indices.size()));
+    }
+    return vectors;
+}
+
+// Features that many items have (0..9), that few have (10..309), and that one has (the others).
+Matrix of_all_frequencies(int n) {
+    Matrix vectors;
+    vectors.cols = 310 + n;
+    treetop::Random random(5);
+    for (int i = 0; i < n; ++i) {
+        const auto topic = static_cast<std::int32_t>(random.below(60));
+        for (std::int32_t f = 0; f < 10; ++f) {
+            if (random.below(3) != 0) vectors.indices.push_back(f);
+        }
+        for (std::int32_t f = 10 + 5 * topic; f < 15 + 5 * topic; ++f) vectors.indices.push_back(f);
+        if (i % 2 == 0) vectors.indices.push_back(310 + i);
+        while (vectors.data.size() < vectors.indices.size()) {
+            vectors.data.push_back(0.1F + 0.01F * static_cast<float>(random.below(30)));
         }
         vectors.indptr.push_back(static_cast<std::int64_t>(vectors.indices.size()));
     }
@@ -97,6 +118,27 @@ int main() {
         nodes = offsets.back();
     }
     CHECK(nodes == 300);
+
+    // The same clusters with any instructions, on any number of threads.
+    const auto topics = of_all_frequencies(2000);
+    for (const bool spherical : {true, false}) {
+        options.spherical = spherical;
+        options.threads = 1;
+        const auto wide = treetop::unbalanced_clusters(topics.view(), 70, 20, 2, options);
+        CHECK(is_permutation(wide.order));
+        CHECK(wide.offsets.size() == 3 && wide.offsets[0].back() > 16);
+        for (const auto& set : treetop::kernel_sets()) {
+            CHECK(treetop::use_kernels(set));
+            options.threads = 3;
+            const auto again = treetop::unbalanced_clusters(topics.view(), 70, 20, 2, options);
+            CHECK(again.order == wide.order && again.offsets == wide.offsets);
+        }
+        for (std::size_t p = 0; p + 1 < wide.offsets[2].size(); ++p) CHECK(wide.offsets[2][p + 1] - wide.offsets[2][p] > 1);
+    }
+    options.threads = 1;
+    CHECK(is_permutation(treetop::unbalanced_clusters(huge.view(), 20, 10, 2, options).order));
+    const Matrix nothing{{0, 0, 0, 0, 0}, {}, {}, 3};
+    CHECK(is_permutation(treetop::unbalanced_clusters(nothing.view(), 20, 1, 2, options).order));
 
     // Means by distance: items of one direction and two lengths (1 and 3) are told apart by their length.
     Matrix lengths;
