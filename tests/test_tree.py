@@ -78,6 +78,71 @@ def test_trees_hold_every_label_once_and_do_not_depend_on_threads(kind):
             assert label in one.members(level, node)
 
 
+def naive_kmeans(vectors, centres, iterations, spherical):
+    """Dense, in double precision: the clusters of the rows, from the given rows as the first centres."""
+    clusters, before = np.full(len(vectors), -1), -np.inf
+    means = vectors[centres]
+    for iteration in range(iterations):
+        if spherical:
+            means = means / np.linalg.norm(means, axis=1, keepdims=True)
+            nearest = (vectors @ means.T).argmax(axis=1)
+        else:
+            nearest = ((vectors[:, None] - means[None]) ** 2).sum(axis=2).argmin(axis=1)
+        if np.array_equal(nearest, clusters):
+            break
+        clusters = nearest
+        means = np.array([vectors[clusters == c].mean(axis=0) for c in range(len(centres))])
+        own = means / np.linalg.norm(means, axis=1, keepdims=True) if spherical else means
+        similarity = (vectors * own[clusters]).sum(axis=1).mean()
+        if iteration and similarity - before < 1e-4:
+            break
+        before = similarity
+    return clusters
+
+
+@pytest.mark.parametrize("spherical", [True, False])
+@pytest.mark.parametrize("branching", [3, 40])
+def test_unbalanced_clusters_are_those_of_plain_k_means(spherical, branching):
+    rng = np.random.default_rng(branching)
+    topics = rng.random((60, 300)) ** 6 * (rng.random((60, 300)) < 0.1)
+    vectors = topics[rng.integers(0, 60, 600)] * rng.random((600, 300)) * (rng.random((600, 300)) < 0.7)
+    own, common = np.diag(rng.random(600) * 0.2), rng.random((600, 5)) * 0.1  # without the latter, many ties
+    vectors = np.hstack([vectors, own, common])
+    vectors = normalize_rows(sparse.csr_matrix(vectors, dtype=np.float32))
+    for iterations in (1, 20):
+        config = TreeConfig(
+            kind="unbalanced",
+            branching=branching,
+            leaf_size=100,
+            depth=1,
+            iterations=iterations,
+            spherical=spherical,
+        )
+        tree = build_tree(vectors, config, seed=11, threads=2)
+        picks = shuffled(600, seed=11)[:branching]
+        expected = naive_kmeans(vectors.toarray().astype(np.float64), picks, iterations, spherical)
+        assert np.bincount(expected).min() > 1  # so that none is merged
+        clusters = np.repeat(np.arange(tree.sizes[0]), np.diff(tree.offsets[1]))[np.argsort(tree.labels)]
+        np.testing.assert_array_equal(clusters, expected)
+
+
+def shuffled(count, seed):
+    """0, 1, … in the order in which the native core draws the first centres of the root."""
+    mask = 2**64 - 1
+
+    def mix(z):
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & mask
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB & mask
+        return z ^ (z >> 31)
+
+    state, items = mix(seed + mix(0) & mask), list(range(count))
+    for last in range(count, 1, -1):
+        state = state + 0x9E3779B97F4A7C15 & mask
+        at = (mix(state) >> 32) * last >> 32
+        items[last - 1], items[at] = items[at], items[last - 1]
+    return items
+
+
 def test_given_level_sizes():
     X, Y = planted(400, 150, 300, seed=2)
     vectors = pifa(X, Y, share_rows=True, threads=1)
