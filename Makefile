@@ -43,9 +43,11 @@ cpp-test-arm: $(VENV)/.installed-test
 # Reference data: folders with train.jsonl.xz and test.jsonl.xz, by default those beside the checkout.
 DATA ?= ../shared/data/deb-tags ../shared/data/deb-deps ../shared/data/tib-core
 
+# RESUME=--resume goes on with the data sets that are not done yet.
 bench: $(VENV)/.installed-bench $(VENV)-peers/.installed
-	$(BIN)/python bench/run.py $(DATA) --peers $(VENV)-peers/bin/python --output bench/results/results.json
+	$(BIN)/python bench/run.py $(DATA) --peers $(VENV)-peers/bin/python --output bench/results/results.json $(RESUME)
 	$(BIN)/python bench/report.py bench/results/results.json --output docs/benchmarks.md
+	$(BIN)/python bench/training_profile.py $(DATA) --output docs/benchmarks.md
 
 # Growth with the number of labels; takes its time and up to 20 GB of memory.
 bench-scale: $(VENV)/.installed-bench

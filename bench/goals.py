@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import seeds
 from contestants import FROM_TEXTS, PECOS, PECOS_MAN, SAME_TREE, SAME_TREE_MAN
 from table import markdown
 
@@ -35,6 +36,10 @@ def table(results: dict[str, Any]) -> str:
 
 def outcomes(results: dict[str, Any]) -> Iterator[Outcome]:
     runs = {(run["data"], run["contestant"]): run for run in results["runs"] if "failed" not in run}
+    for data, found in results.get("seeds", {}).items():
+        for contestant, figures in found.items():
+            if (data, contestant) in runs:
+                runs[data, contestant] = runs[data, contestant] | {"metrics": seeds.mean(figures)}
     names = list(dict.fromkeys(run["data"] for run in results["runs"]))
 
     def pairs(ours: str, theirs: str) -> Iterator[tuple[str, Run, Run]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-SIDE_BY_SIDE, GOALS, TFIDF, GROWTH = (
+SIDE_BY_SIDE, GOALS, PROFILE, TFIDF, GROWTH = (
     "Side by side",
     "Goals",
+    "Where the time of a training goes",
     "TF-IDF",
     "Growth with the number of labels",
 )
-ORDER = (SIDE_BY_SIDE, GOALS, TFIDF, GROWTH)
+ORDER = (SIDE_BY_SIDE, GOALS, PROFILE, TFIDF, GROWTH)
 TITLE = "# Benchmarks\n"
 
 

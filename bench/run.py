@@ -1,10 +1,12 @@
 """Runs every contestant on every data set and writes what was measured as JSON; `make bench` calls it.
 
-    python bench/run.py FOLDER… --peers PYTHON [--output FILE] [--only TEXT]
+    python bench/run.py FOLDER… --peers PYTHON [--output FILE] [--only TEXT] [--resume]
 
 Each FOLDER holds train.jsonl.xz and test.jsonl.xz. Data set by data set the contestants take turns, each
 training and each prediction in a process of its own. A second round, in another order, repeats the
-predictions, and the training where it was short; the better time of the two counts.
+predictions, and the training where it was short; the better time of the two counts. Then treetop and PECOS
+train with several seeds. What a data set gave is written when all of it is done: --resume goes on with the
+next one.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import machine
+import seeds
 import tfidf
 import treetop
 from contestants import CONTESTANTS, Contestant
@@ -33,6 +36,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results" / "results.json")
     parser.add_argument("--only", default="", help="contestants whose name contains this")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--resume", action="store_true", help="keep the data sets that are done in --output")
     options = parser.parse_args()
 
     chosen = [contestant for contestant in CONTESTANTS if options.only in contestant.name]
@@ -43,9 +47,14 @@ def main() -> None:
         "settings": {contestant.name: contestant.settings for contestant in chosen},
         "tfidf": [],
         "runs": [],
+        "seeds": {},
     }
     options.output.parent.mkdir(parents=True, exist_ok=True)
+    if options.resume and options.output.exists():
+        results = json.loads(options.output.read_text())
     for turn, folder in enumerate(options.folders):
+        if folder.name in results["seeds"]:
+            continue
         print(f"{folder.name}: TF-IDF", flush=True)
         results["tfidf"].append(tfidf.measure(folder, None, 2, 1))
         with tempfile.TemporaryDirectory() as temporary:
@@ -53,6 +62,7 @@ def main() -> None:
             data = prepare(folder.name, train, test, Path(temporary) / folder.name, options.threads)
             taking_part = [contestant for contestant in chosen if contestant.runs_on(folder.name)]
             results["runs"] += compare(taking_part, data, turn, options.peers, options.threads)
+            results["seeds"][folder.name] = seeds.accuracies(data, options.peers, options.threads)
         options.output.write_text(json.dumps(results, indent=1))
     print(options.output)
 

@@ -39,8 +39,8 @@ def run(contestant: str, **changes: Any) -> dict[str, Any]:
     return plain | changes
 
 
-def verdicts(ours: dict[str, Any]) -> dict[str, str]:
-    results = {"runs": [run(PECOS), run(SAME_TREE, **ours)], "tfidf": []}
+def verdicts(ours: dict[str, Any], **more: Any) -> dict[str, str]:
+    results = {"runs": [run(PECOS), run(SAME_TREE, **ours)], "tfidf": []} | more
     return {outcome.goal.partition(" (")[0]: outcome.verdict for outcome in goals.outcomes(results)}
 
 
@@ -63,6 +63,14 @@ def test_goals_need_speed_and_accuracy() -> None:
     lower = verdicts(fast | {"metrics": close | {"P@1": 49.8}})
     assert lower["training with tfn"] == "not reached: P@1 lower"
     assert lower["model on disk"] == "reached"  # only P@5 counts there
+
+
+def test_goals_compare_means_over_seeds() -> None:
+    figures = [{"P@1": 50 + gain, "P@3": 40.0, "P@5": 30.0, "PSP@5": 20.0} for gain in (-0.5, 0.5)]
+    lower = {"train_s": 1.0, "metrics": figures[0]}
+    assert verdicts(lower)["training with tfn"] == "not reached: P@1 lower"
+    seeds = {"deb-deps": {SAME_TREE: figures, PECOS: figures[::-1]}}
+    assert verdicts(lower, seeds=seeds)["training with tfn"] == "reached"
 
 
 def test_growth_exponent_of_a_power_law() -> None:

@@ -1,6 +1,6 @@
 """PECOS (libpecos) XR-Linear: PIFA label vectors, hierarchical k-means, one-versus-all per level.
 
-Settings: max_leaf_size, nr_splits (of the tree), beam_size, and those of XLinearModel.train, such as
+Settings: max_leaf_size, nr_splits, seed (of the tree), beam_size, and those of XLinearModel.train, such as
 negative_sampling_scheme, threshold, Cp, Cn.
 """
 
@@ -15,7 +15,7 @@ from pecos.xmc.xlinear.model import XLinearModel
 from protocol import K, Runner, main
 from scipy import sparse
 
-TREE = ("max_leaf_size", "nr_splits")
+TREE = ("max_leaf_size", "nr_splits", "seed")
 BEAM = 10  # the default of pecos.xmc.xlinear.train
 
 

@@ -1,0 +1,110 @@
+"""Where the time of a training goes, with the tree sizes of PECOS's defaults; `make bench` calls it.
+
+    python bench/training_profile.py FOLDER… [--threads N] [--output PAGE]
+
+Seconds that each part takes by itself, the parts that it calls not counted; the better of two trainings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import page
+import treetop
+import treetop.tree
+from contestants import MAN, TFN
+from table import markdown
+from treetop import _native
+from treetop.data import Dataset
+from treetop.features import Tfidf, TfidfConfig
+from treetop.linear import tree_model
+from treetop.linear.level_weights import LevelWeights
+
+PARTS: tuple[tuple[str, Any, str], ...] = (
+    ("vectors of the labels", treetop.tree, "pifa"),
+    ("clustering", treetop.tree, "build_tree"),
+    ("rows in the solver's order", _native, "SharedRows"),
+    ("shortlists, with the search for hard negatives", tree_model.TreeModel, "shortlist"),
+    ("solving", _native, "train_levels"),
+    ("packing of the weights", LevelWeights, "pack"),
+)
+REST = "the rest"
+TEXT = """
+Seconds of each part by itself, on the matrices above, {threads} threads, the better of two trainings (from
+`bench/training_profile.py`).
+
+{table}
+"""
+
+
+class Clock:
+    """Seconds of named functions, less those of the named functions that they call."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._running: list[float] = []
+
+    def timed(self, title: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*arguments: Any, **options: Any) -> Any:
+            began = time.perf_counter()
+            self._running.append(0.0)
+            try:
+                return function(*arguments, **options)
+            finally:
+                whole = time.perf_counter() - began
+                inner = self._running.pop()
+                self.seconds[title] = self.seconds.get(title, 0.0) + whole - inner
+                if self._running:
+                    self._running[-1] += whole
+
+        return run
+
+
+def profile(data: Dataset, settings: dict[str, Any]) -> dict[str, float]:
+    """One training."""
+    clock = Clock()
+    originals = [(home, name, getattr(home, name)) for _, home, name in PARTS]
+    try:
+        for title, home, name in PARTS:
+            setattr(home, name, clock.timed(title, getattr(home, name)))
+        model = treetop.XRLinear(**settings)
+        clock.timed(REST, model.fit)(data)
+    finally:
+        for home, name, function in originals:
+            setattr(home, name, function)
+    return clock.seconds
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--output", type=Path, help="the page whose section is replaced")
+    options = parser.parse_args()
+    rows = []
+    for folder in options.folders:
+        train = treetop.read(folder / "train.jsonl.xz")
+        X = Tfidf(TfidfConfig(ngram_max=2)).fit_transform(train.texts, options.threads)
+        data = Dataset.from_matrices(X, train.Y)
+        for named, settings in (("tfn", TFN), ("tfn+man", MAN)):
+            runs = [profile(data, {**settings, "threads": options.threads}) for _ in range(2)]
+            best = min(runs, key=lambda seconds: sum(seconds.values()))
+            total = sum(best.values())
+            rows += [
+                [folder.name, named, title, f"{best[title]:.2f}", f"{100 * best[title] / total:.0f} %"]
+                for title in (*(title for title, _, _ in PARTS), REST)
+                if best.get(title, 0.0) > 0.005 * total
+            ]
+            rows.append([folder.name, named, "**all**", f"**{total:.2f}**", ""])
+    table = markdown(("data", "negatives", "part", "s", "share"), rows)
+    print(table)
+    if options.output:
+        page.put(options.output, {page.PROFILE: TEXT.format(threads=options.threads, table=table)})
+
+
+if __name__ == "__main__":
+    main()
