@@ -16,6 +16,7 @@ struct Analysis {
     bool lowercase = true;
     int ngram_min = 1;
     int ngram_max = 1;
+    int shortest_word = 2;  // characters
 };
 
 // Book must offer
@@ -27,7 +28,7 @@ struct Analysis {
 class NgramWalk {
 public:
     explicit NgramWalk(const Analysis& analysis)
-        : analysis_(analysis), cutter_(analysis.analyzer, analysis.lowercase) {}
+        : analysis_(analysis), cutter_(analysis.analyzer, analysis.lowercase, analysis.shortest_word) {}
 
     template <typename Book>
     void walk(std::string_view text, Book& book) {

@@ -110,6 +110,41 @@ std::string_view word_at(const TfidfView& model, std::uint32_t word) {
     throw std::invalid_argument("the stored vocabulary is damaged");
 }
 
+// The word of the vocabulary, or kNone.
+std::uint32_t find_word(const TfidfView& model, const char* bytes, std::size_t length) {
+    const std::uint64_t hash = hash_word(bytes, length);
+    const std::size_t mask = model.word_slots.size() - 1;
+    std::size_t at = hash & mask;
+    for (std::size_t tries = 0; tries <= mask; at = (at + 1) & mask, ++tries) {
+        const std::uint64_t slot = model.word_slots[at];
+        if (slot == 0) return kNone;
+        if ((slot ^ hash) >> 32 != 0) continue;
+        const auto word = static_cast<std::uint32_t>(slot) - 1;
+        if (word_at(model, word) == std::string_view(bytes, length)) return word;
+    }
+    return kNone;
+}
+
+// Numbers the words of a text, up to a limit.
+struct WordSink {
+    const TfidfView& model;
+    const WordNumbers& numbers;
+    std::vector<std::int32_t>& words;
+    std::size_t limit;  // of `words`
+
+    void symbol(const char* bytes, std::size_t length) {
+        if (words.size() >= limit) return;
+        const std::uint32_t word = find_word(model, bytes, length);
+        const std::uint32_t term = word == kNone ? kNone : model.word_nodes[word];
+        if (term < model.idf.size()) {
+            words.push_back(numbers.first + static_cast<std::int32_t>(term));
+        } else if (numbers.unknown >= 0) {
+            words.push_back(numbers.unknown);
+        }
+    }
+    void end_segment() {}
+};
+
 // Looks up the terms of a text in a stored vocabulary.
 class Reader {
 public:
@@ -130,19 +165,7 @@ public:
         return static_cast<std::uint32_t>(entries.size() - begin);
     }
 
-    std::uint32_t symbol(const char* bytes, std::size_t length) const {
-        const std::uint64_t hash = hash_word(bytes, length);
-        const std::size_t mask = model_.word_slots.size() - 1;
-        std::size_t at = hash & mask;
-        for (std::size_t tries = 0; tries <= mask; at = (at + 1) & mask, ++tries) {
-            const std::uint64_t slot = model_.word_slots[at];
-            if (slot == 0) return kNone;
-            if ((slot ^ hash) >> 32 != 0) continue;
-            const auto word = static_cast<std::uint32_t>(slot) - 1;
-            if (word_at(model_, word) == std::string_view(bytes, length)) return word;
-        }
-        return kNone;
-    }
+    std::uint32_t symbol(const char* bytes, std::size_t length) const { return find_word(model_, bytes, length); }
     std::uint32_t first(std::uint32_t word, bool counted) {
         const std::uint32_t node = model_.word_nodes[word];
         if (counted) note(node);
@@ -230,6 +253,34 @@ SparseRows transform_tfidf(const TfidfView& model, const Texts& texts, const Ana
         },
         monitor);
     return assemble(blocks, model.idf, weighting, workers);
+}
+
+WordRows word_rows(const TfidfView& model, const Texts& texts, const Analysis& analysis, const WordNumbers& numbers,
+                   int threads, Monitor* monitor) {
+    check(model);
+    const std::int64_t count = (texts.size() + kTextsPerBlock - 1) / kTextsPerBlock;
+    std::vector<std::vector<std::int32_t>> blocks(static_cast<std::size_t>(count));
+    WordRows rows;
+    rows.indptr.resize(static_cast<std::size_t>(texts.size()) + 1, 0);
+    parallel_blocks(
+        texts.size(), kTextsPerBlock, threads,
+        [&](std::int64_t begin, std::int64_t end, int) {
+            auto& words = blocks[static_cast<std::size_t>(begin / kTextsPerBlock)];
+            Cutter cutter(Analyzer::word, analysis.lowercase, analysis.shortest_word);
+            for (std::int64_t i = begin; i < end; ++i) {
+                const std::size_t before = words.size();
+                cutter.cut(texts[i], WordSink{model, numbers, words, before + static_cast<std::size_t>(numbers.longest)});
+                rows.indptr[static_cast<std::size_t>(i) + 1] = static_cast<std::int64_t>(words.size() - before);
+            }
+        },
+        monitor);
+    for (std::size_t i = 1; i < rows.indptr.size(); ++i) rows.indptr[i] += rows.indptr[i - 1];
+    rows.words.reserve(static_cast<std::size_t>(rows.indptr.back()));
+    for (auto& block : blocks) {
+        rows.words.insert(rows.words.end(), block.begin(), block.end());
+        block = {};
+    }
+    return rows;
 }
 
 TermTexts spell_terms(const TfidfView& model, const Analysis& analysis) {

@@ -87,6 +87,19 @@ TfidfFit fit_tfidf(const Texts& texts, const Analysis& analysis, const Weighting
 SparseRows transform_tfidf(const TfidfView& model, const Texts& texts, const Analysis& analysis,
                            const Weighting& weighting, int threads, Monitor* monitor = nullptr);
 
+// The words of every text in their order, by the number of their term; at most `longest` of each text.
+struct WordRows {
+    std::vector<std::int64_t> indptr;
+    std::vector<std::int32_t> words;
+};
+struct WordNumbers {
+    std::int32_t first = 0;     // number of term 0
+    std::int32_t unknown = -1;  // number of words that are no term; negative: they are left out
+    std::int64_t longest = 0;
+};
+WordRows word_rows(const TfidfView& model, const Texts& texts, const Analysis& analysis, const WordNumbers& numbers,
+                   int threads, Monitor* monitor = nullptr);
+
 // The terms as text: words joined by one blank, characters by nothing.
 struct TermTexts {
     std::vector<char> bytes;

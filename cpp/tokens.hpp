@@ -2,6 +2,7 @@
 //
 // The rules are scikit-learn's. The whole text is lower-cased first; then
 //   word     runs of two or more word characters (letters, digits, underscore)        one segment per text
+//            (or of another number)
 //   chars    every character, where two or more white spaces in a row are one blank   one segment per text
 //   char_wb  every character of " word " for the words between white space            one segment per word
 // n-grams never cross the border of a segment.
@@ -36,7 +37,8 @@ public:
     // Bytes that may be read, whatever they hold, behind a symbol given to the sink.
     static constexpr std::size_t kSlack = 8;
 
-    Cutter(Analyzer analyzer, bool lowercase) : analyzer_(analyzer), lowercase_(lowercase) {}
+    Cutter(Analyzer analyzer, bool lowercase, int shortest_word = 2)
+        : analyzer_(analyzer), lowercase_(lowercase), shortest_(static_cast<std::size_t>(shortest_word)) {}
 
     // Calls sink.symbol(bytes, length) for each symbol and sink.end_segment() behind each segment.
     template <typename Sink>
@@ -57,7 +59,7 @@ private:
         char* const token = token_.data();
         std::size_t length = 0, characters = 0;
         const auto close = [&] {
-            if (characters >= 2) sink.symbol(token, length);
+            if (characters >= shortest_) sink.symbol(token, length);
             length = characters = 0;
         };
         std::size_t at = 0;
@@ -149,6 +151,7 @@ private:
 
     Analyzer analyzer_;
     bool lowercase_;
+    std::size_t shortest_;  // characters of a word, at least 1
     std::vector<char> token_;
 };
 

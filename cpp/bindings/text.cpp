@@ -79,19 +79,21 @@ void bind_text(nb::module_& module) {
     nb::class_<TfidfOptions>(module, "TfidfOptions")
         .def(
             "__init__",
-            [](TfidfOptions* self, const std::string& analyzer, bool lowercase, int ngram_min, int ngram_max,
+            [](TfidfOptions* self, const std::string& analyzer, bool lowercase, int shortest_word, int ngram_min,
+               int ngram_max,
                const std::optional<std::string>& idf, bool smooth_idf, bool sublinear_tf, bool binary,
                double saturation, const std::optional<std::string>& norm) {
                 if (ngram_min < 1 || ngram_max < ngram_min || ngram_max > 255) {
                     throw std::invalid_argument("n-gram lengths must lie between 1 and 255");
                 }
+                require(shortest_word >= 1, "words have at least one character");
                 new (self) TfidfOptions{
-                    {analyzer_named(analyzer), lowercase, ngram_min, ngram_max},
+                    {analyzer_named(analyzer), lowercase, ngram_min, ngram_max, shortest_word},
                     {idf_named(idf), smooth_idf, sublinear_tf, binary, saturation, norm_named(norm)},
                 };
             },
-            nb::kw_only(), nb::arg("analyzer"), nb::arg("lowercase"), nb::arg("ngram_min"), nb::arg("ngram_max"),
-            nb::arg("idf").none(), nb::arg("smooth_idf"), nb::arg("sublinear_tf"), nb::arg("binary"),
+            nb::kw_only(), nb::arg("analyzer"), nb::arg("lowercase"), nb::arg("shortest_word"), nb::arg("ngram_min"),
+            nb::arg("ngram_max"), nb::arg("idf").none(), nb::arg("smooth_idf"), nb::arg("sublinear_tf"), nb::arg("binary"),
             nb::arg("saturation"), nb::arg("norm").none());
 
     nb::class_<BoundTfidf>(module, "Tfidf")
@@ -120,6 +122,23 @@ void bind_text(nb::module_& module) {
                 return give_rows(std::move(rows));
             },
             nb::arg("buffer"), nb::arg("offsets"), nb::arg("threads"), nb::arg("progress") = nb::none())
+        .def(
+            "words",
+            [](const BoundTfidf& self, In<std::uint8_t> buffer, In<std::int64_t> offsets, std::int32_t first,
+               std::int32_t unknown, std::int64_t longest, int threads, nb::object progress) {
+                require(first >= 0 && longest >= 0, "numbers and lengths of words are not negative");
+                PythonMonitor monitor(std::move(progress));
+                const Texts texts = texts_of(buffer, offsets);
+                WordRows rows;
+                {
+                    nb::gil_scoped_release free;
+                    rows = word_rows(self.view(), texts, self.options.analysis, {first, unknown, longest}, threads,
+                                     &monitor);
+                }
+                return nb::make_tuple(give(std::move(rows.indptr)), give(std::move(rows.words)));
+            },
+            nb::arg("buffer"), nb::arg("offsets"), nb::arg("first"), nb::arg("unknown"), nb::arg("longest"),
+            nb::arg("threads"), nb::arg("progress") = nb::none())
         .def("terms", [](const BoundTfidf& self) {
             TermTexts terms;
             {

@@ -270,6 +270,7 @@ class TfidfOptions:
         *,
         analyzer: str,
         lowercase: bool,
+        shortest_word: int,
         ngram_min: int,
         ngram_max: int,
         idf: str | None,
@@ -301,6 +302,18 @@ class Tfidf:
         threads: int,
         progress: Progress = None,
     ) -> tuple[_I64, _I32, _F32]: ...
+    def words(
+        self,
+        buffer: npt.NDArray[np.uint8],
+        offsets: _I64,
+        first: int,
+        unknown: int,
+        longest: int,
+        threads: int,
+        progress: Progress = None,
+    ) -> tuple[_I64, _I32]:
+        """The words of every text in order: ``first`` + their term; others ``unknown``, if not negative."""
+
     def terms(self) -> tuple[npt.NDArray[np.uint8], _I64]: ...
 
 def fit_tfidf(

@@ -25,6 +25,7 @@ import numpy.typing as npt
 import xxhash
 
 from .errors import TreetopError
+from .ranks import is_main
 from .store import write_array
 
 _MAPPED: Literal["r"] | None = None if sys.platform == "win32" else "r"
@@ -39,6 +40,13 @@ def keeping(folder: str | os.PathLike[str], *, resume: bool) -> Iterator[None]:
     With ``resume`` the pieces that an earlier, failed run has left there are used.
     """
     place = Path(folder)
+    if not is_main():  # another process of this training looks after the folder
+        token = _folder.set(place)
+        try:
+            yield
+        finally:
+            _folder.reset(token)
+        return
     if not resume:
         shutil.rmtree(place, ignore_errors=True)
     token = _folder.set(place)
@@ -63,6 +71,11 @@ def name_of(kind: str, *parts: Any) -> str | None:
         else:
             digest.update(f"{part!r}\n".encode())  # the end shows: 0.1 and 12 are not 0.11 and 2
     return f"{kind}-{digest.hexdigest()}"
+
+
+def folder() -> Path | None:
+    """Where pieces are kept; None: nowhere."""
+    return _folder.get()
 
 
 def find(name: str | None) -> dict[str, npt.NDArray] | None:
@@ -99,3 +112,23 @@ def keep(name: str | None, arrays: Mapping[str, npt.NDArray]) -> Mapping[str, np
     except OSError as error:
         raise TreetopError(f"could not write to {folder}: {error.strerror or error}") from error
     return find(name) or arrays
+
+
+def keep_latest(name: str | None, number: int, arrays: Mapping[str, npt.NDArray]) -> None:
+    """Keeps a state of a piece that is not finished; older ones of smaller ``number`` go."""
+    folder = _folder.get()
+    if folder is None or name is None:
+        return
+    keep(f"{name}.{number}", arrays)
+    for other in folder.glob(f"{name}.*"):
+        if other.name != f"{name}.{number}":
+            shutil.rmtree(other, ignore_errors=True)
+
+
+def find_latest(name: str | None) -> dict[str, npt.NDArray] | None:
+    """The newest state of a piece that is whole, or None."""
+    folder = _folder.get()
+    if folder is None or name is None:
+        return None
+    numbers = sorted((int(path.suffix[1:]) for path in folder.glob(f"{name}.*")), reverse=True)
+    return next((found for number in numbers if (found := find(f"{name}.{number}"))), None)

@@ -15,7 +15,7 @@ class Reporter(Protocol):
     """Who shows the progress. Steps may nest: `advance` and `finish` are about the step started last."""
 
     def start(self, title: str) -> None: ...
-    def advance(self, done: int, total: int) -> None: ...
+    def advance(self, done: int, total: int, note: str = "") -> None: ...
     def finish(self, complete: bool) -> None: ...
 
 
@@ -33,11 +33,11 @@ def listen(reporter: Reporter | None) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def step(title: str) -> Iterator[Callable[[int, int], None]]:
-    """One named piece of work; call the given function with (done, total)."""
+def step(title: str) -> Iterator[Callable[..., None]]:
+    """One named piece of work; call the given function with (done, total), and a note if there is one."""
     reporter = _reporter.get()
     if reporter is None:
-        yield lambda done, total: None
+        yield lambda done, total, note="": None
         return
     reporter.start(title)
     complete = False

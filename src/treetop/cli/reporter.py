@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
+SECONDS_BETWEEN_LINES = 15.0
 _quiet: contextvars.ContextVar[bool] = contextvars.ContextVar("quiet", default=False)
 
 
@@ -56,17 +57,22 @@ def _reporter() -> progress.Reporter:
 
 
 class Lines:
-    """One line when a step starts and one when it ends."""
+    """One line when a step starts, one when it ends, and now and then one where it has something to tell."""
 
     def __init__(self) -> None:
         self._running: list[tuple[str, float]] = []
+        self._told = 0.0
 
     def start(self, title: str) -> None:
-        self._running.append((title, time.monotonic()))
+        self._told = time.monotonic()
+        self._running.append((title, self._told))
         typer.echo(f"{title} …", err=True)
 
-    def advance(self, done: int, total: int) -> None:
-        pass
+    def advance(self, done: int, total: int, note: str = "") -> None:
+        now = time.monotonic()
+        if note and now - self._told > SECONDS_BETWEEN_LINES:
+            self._told = now
+            typer.echo(f"{self._running[-1][0]}: {100 * done // max(total, 1)} %, {note}", err=True)
 
     def finish(self, complete: bool) -> None:
         title, began = self._running.pop()
@@ -86,11 +92,11 @@ class Bars:
         if self._bars is None:
             self._bars = _new_bars(self._console)
             self._bars.start()
-        self._running.append(self._bars.add_task(title, total=None))
+        self._running.append(self._bars.add_task(title, total=None, note=""))
 
-    def advance(self, done: int, total: int) -> None:
+    def advance(self, done: int, total: int, note: str = "") -> None:
         assert self._bars is not None
-        self._bars.update(self._running[-1], completed=done, total=total)
+        self._bars.update(self._running[-1], completed=done, total=total, note=note)
 
     def finish(self, complete: bool) -> None:
         assert self._bars is not None
@@ -116,5 +122,6 @@ def _new_bars(console: Console) -> Progress:
         BarColumn(bar_width=30),
         TimeElapsedColumn(),
         Remaining(),
+        TextColumn("{task.fields[note]}", markup=False),
         console=console,
     )

@@ -13,8 +13,6 @@ from ..explanation import Span, Term
 from ..sparse import CsrArrays
 from .tfidf import Tfidf, TfidfConfig
 
-_WORD = re.compile(r"\w\w+")
-
 
 @dataclass(frozen=True, eq=False)
 class TextTerms:
@@ -52,13 +50,14 @@ class TextTerms:
 def word_spans(text: str, config: TfidfConfig) -> dict[str, tuple[Span, ...]]:
     """Every word n-gram of the text and where it stands; nothing where terms are not made of words.
 
-    The words are those of cpp/tokens.hpp: the longest runs of two or more word characters.
+    The words are those of cpp/tokens.hpp: the longest runs of enough word characters.
     """
     if config.analyzer != "word":
         return {}
     lowered = text.lower() if config.lowercase else text
     origin = _origins(text, lowered)
-    words = [(match[0], match.start(), match.end()) for match in _WORD.finditer(lowered)]
+    pattern = re.compile(rf"\w{{{config.shortest_word},}}")
+    words = [(match[0], match.start(), match.end()) for match in pattern.finditer(lowered)]
     spans: dict[str, list[Span]] = {}
     for length in range(config.ngram_min, config.ngram_max + 1):
         for first in range(len(words) - length + 1):

@@ -39,13 +39,14 @@ class TfidfConfig(Config):
 
     analyzer: str = setting(
         "word",
-        "terms are made of words (two or more letters, digits or underscores), of characters (char), or of "
-        "characters within words (char_wb)",
+        "terms are made of words (letters, digits or underscores), of characters (char), or of characters "
+        "within words (char_wb)",
         choices=("word", "char", "char_wb"),
     )
     ngram_min: int = setting(1, "shortest run of words or characters that is a term", at_least=1)
     ngram_max: int = setting(1, "longest run of words or characters that is a term", at_least=1, at_most=255)
     lowercase: bool = setting(True, "lower-case the texts first")
+    shortest_word: int = setting(2, "pass over words of fewer characters", at_least=1)
     min_df: int | float = setting(
         1, "keep terms found in at least this many texts; below 1 it is a share of the texts", at_least=0
     )
@@ -134,6 +135,26 @@ class Tfidf:
         except ValueError as error:
             raise ModelError(f"TF-IDF cannot be computed: {error}") from error
 
+    def words(
+        self,
+        texts: Iterable[str],
+        *,
+        first: int,
+        unknown: int | None,
+        longest: int,
+        threads: int = 1,
+        progress: Progress | None = None,
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+        """``indptr, ids`` of the words of every text in their order, cut off after ``longest`` words.
+
+        The word of column ``j`` is ``first + j``; other words are ``unknown``, or left out if that is None.
+        """
+        strings = Strings.of(texts)
+        left_out = -1 if unknown is None else unknown
+        return self._fitted().words(
+            strings.buffer, strings.offsets, first, left_out, longest, threads, progress
+        )
+
     @property
     def n_features(self) -> int:
         """How many terms the vocabulary has."""
@@ -211,6 +232,7 @@ class Tfidf:
         return _native.TfidfOptions(
             analyzer=config.analyzer,
             lowercase=config.lowercase,
+            shortest_word=config.shortest_word,
             ngram_min=config.ngram_min,
             ngram_max=config.ngram_max,
             idf=config.idf,

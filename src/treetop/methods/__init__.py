@@ -22,8 +22,17 @@ METHODS = {
     "neighbours": ("neighbours", "NearestNeighbours", "the vote of the most similar training texts"),
     "hybrid": ("hybrid", "Hybrid", "xr-linear and neighbours together, weighed on held-out texts"),
     "dismec": ("dismec", "DiSMEC", "one classifier per label against all texts; slow with many labels"),
+    "kim-cnn": ("kim_cnn", "KimCNN", "convolutions over words, the maximum of each filter"),
+    "kim-cnn-softmax": ("kim_cnn", "KimCNNSoftmax", "the same with the loss of the original"),
+    "xml-cnn": ("xml_cnn", "XMLCNN", "convolutions with dynamic pooling and a hidden layer"),
+    "xml-cnn-impl": ("xml_cnn", "XMLCNNImpl", "what the first public code of XML-CNN computed"),
+    "cnn-baseline": ("cnn_baseline", "CNNBaseline", "convolutions and a hidden layer: small for many labels"),
     "ensemble": ("ensemble", "Ensemble", "several models of any methods, their ranked lists combined"),
 }
+
+
+NEURAL_PACKAGES = ("torch", "transformers", "tokenizers", "safetensors")
+"""What the extra ``neural`` adds."""
 
 
 def method_class(name: str) -> type[Method]:
@@ -33,7 +42,12 @@ def method_class(name: str) -> type[Method]:
         hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(METHODS)}"
         raise ConfigError(f"there is no method {name!r}; {hint}")
     module, class_name, _ = METHODS[name]
-    found: type[Method] = getattr(importlib.import_module(f".{module}", __name__), class_name)
+    try:
+        found: type[Method] = getattr(importlib.import_module(f".{module}", __name__), class_name)
+    except ModuleNotFoundError as error:
+        if error.name not in NEURAL_PACKAGES:
+            raise
+        raise ConfigError(f"{name} needs {error.name}: pip install 'treetop[neural]'") from None
     return found
 
 

@@ -305,7 +305,11 @@ class Method(ABC):
             "labels_per_example": round(dataset.Y.nnz / len(dataset), 3),
             "input": "texts" if self.takes_texts else "features",
             "source": dataset.source,
-        }
+        } | self._facts()
+
+    def _facts(self) -> dict[str, Any]:
+        """What a method adds to the statistics after training, ready for JSON."""
+        return {}
 
     def _score(
         self, dataset: Dataset, k: int, calibrated_by: Calibration | None, **options: Any

@@ -1,0 +1,27 @@
+"""The baseline that the study of XML-CNN recommends: Kim-CNN with a hidden layer, small for many labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..config import part
+from ..neural.config import TrainingConfig
+from ..neural.text_cnn import TextCNNConfig
+from .text_cnn import CNN, CNNConfig
+
+
+@dataclass(frozen=True)
+class CNNBaselineConfig(CNNConfig):
+    """Sizes of EUR-Lex in the study."""
+
+    training: TrainingConfig = part(TrainingConfig(learning_rate=1e-3), "the training loop")
+    cnn: TextCNNConfig = part(
+        TextCNNConfig(filters=768, hidden=512, embedding_dropout=0.4), "the layers"
+    )
+
+
+class CNNBaseline(CNN):
+    """One maximum per filter, a hidden layer, a loss for each label."""
+
+    name = "cnn-baseline"
+    config_class = CNNBaselineConfig

@@ -1,0 +1,194 @@
+"""What every network does the same way: hold out, train, rank, save.
+
+A network's own file says how texts become tokens and what the network looks like.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy import sparse
+
+from .. import checkpoints
+from ..config import part, setting
+from ..data import Dataset
+from ..errors import DataError, ModelError
+from ..metrics import Metrics, evaluate, inverse_propensity
+from ..neural.batches import Examples
+from ..neural.config import TrainingConfig
+from ..neural.device import chosen_device, chosen_precision, seeded, using_threads
+from ..neural.network import Network
+from ..neural.ranking import rank
+from ..neural.resuming import TrainingStates
+from ..neural.training import Training
+from ..predictions import Predictions
+from ..store import under_prefix, with_prefix
+from ..strings import Strings
+from .base import Method, MethodConfig, Ranked, held_out_rows
+
+Tokens = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]
+
+
+@dataclass(frozen=True)
+class NeuralConfig(MethodConfig):
+    """Settings of every network."""
+
+    epochs: int = setting(20, "how often the network sees all examples", at_least=1)
+    batch_size: int = setting(64, "texts in one step", at_least=1)
+    max_length: int = setting(500, "words or tokens of a text that are read", at_least=1)
+    device: str = setting("auto", "cuda, cuda:1, mps or cpu; auto takes the first there is")
+    label_weights: str = setting(
+        "equal",
+        "weight of a label in the loss: all equal, or more for rare ones (propensity)",
+        choices=("equal", "propensity"),
+    )
+    training: TrainingConfig = part(TrainingConfig(), "the training loop")
+
+
+class NeuralMethod(Method):
+    """A network that ranks the labels which have training examples."""
+
+    config: NeuralConfig
+    network: Network | None = None
+    used: npt.NDArray[np.int64]
+    """The labels the network scores, by their place among all labels."""
+    course: dict[str, Any]
+    """What happened in training."""
+
+    @property
+    def takes_texts(self) -> bool:
+        return True
+
+    # -- what a network's file fills in ----------------------------------------------------------------------
+
+    @abstractmethod
+    def _learn_tokens(self, texts: Strings) -> None:
+        """Gets the vocabulary ready."""
+
+    @abstractmethod
+    def _tokens(self, texts: Strings) -> Tokens:
+        """``indptr, ids`` of the tokens of every text, at most ``max_length`` of each."""
+
+    @abstractmethod
+    def _build(self, labels: int, *, trained: bool) -> Network:
+        """A network with new weights; ``trained``: they are about to be replaced."""
+
+    @abstractmethod
+    def _token_state(self) -> dict[str, npt.NDArray]: ...
+
+    @abstractmethod
+    def _restore_tokens(self, arrays: Mapping[str, npt.NDArray]) -> None: ...
+
+    # -- the verbs -------------------------------------------------------------------------------------------
+
+    def _fit(self, dataset: Dataset, *, validation: Dataset | None = None) -> None:  # type: ignore[override]
+        """``validation``: labelled texts on which the best epoch is found."""
+        config = self.config
+        if dataset.texts is None:
+            raise DataError(f"{dataset.source}: {self.name} learns from texts, and there are none")
+        if validation is None and config.training.validation:
+            kept, held_out = held_out_rows(dataset, config.training.validation, config.seed, "validation")
+            dataset, validation = dataset[kept], dataset[held_out]
+        if config.training.patience and validation is None:
+            raise DataError("patience needs examples held out: set validation=0.1, or give some")
+        device = chosen_device(config.device)
+        assert dataset.texts is not None and dataset.Y is not None
+        self._learn_tokens(dataset.texts)
+        self.labels = dataset.labels
+        self.used = np.flatnonzero(dataset.label_counts)
+        Y = sparse.csr_matrix(dataset.Y[:, self.used], dtype=np.float32)
+        tokens = self._tokens(dataset.texts)
+        with using_threads(self.threads), seeded(config.seed, device):
+            self.network = self._build(len(self.used), trained=False)
+            if config.label_weights == "propensity":
+                self._weigh_labels(dataset)
+            width = self.network.fixed_width
+            training = Training(
+                self.network,
+                Examples(tokens, Y, width=width),
+                config.training,
+                epochs=config.epochs,
+                batch_size=config.batch_size,
+                seed=config.seed,
+                device=device,
+                judge=None if validation is None else lambda: self._judge(validation, dataset),
+                states=TrainingStates(
+                    checkpoints.name_of("network", *tokens, Y.indptr, Y.indices, Y.data, self._fingerprint())
+                ),
+            )
+            told = "" if width is None else f", every text padded or cut to {width} words"
+            course = training.run(f"Training {self.name}{told}")
+        self.course = {
+            "parameters": self.network.counts(),
+            "device": str(device),
+            "precision": str(training.precision).removeprefix("torch."),
+            "seconds": course.seconds,
+            "best_epoch": course.best_epoch or course.epoch,
+            "epochs": course.entries,
+        }
+
+    def _fingerprint(self) -> dict[str, Any]:
+        """The settings that a state of a training depends on."""
+        settings = self.config.to_dict()
+        del settings["threads"], settings["training"]["save_every"], settings["training"]["tensorboard"]
+        return settings
+
+    def _weigh_labels(self, dataset: Dataset) -> None:
+        assert self.network is not None
+        weights = inverse_propensity(dataset.label_counts[self.used], len(dataset))
+        head = getattr(self.network, "head", None)
+        if head is None or not hasattr(head, "label_weights"):
+            raise ModelError(f"label_weights: {self.name} weighs all labels alike")
+        head.label_weights = torch.from_numpy((weights / weights.mean()).astype(np.float32))
+
+    def _judge(self, validation: Dataset, train: Dataset) -> Metrics:
+        name, _, k = self.config.training.metric.partition("@")
+        ks = tuple(sorted({1, 3, 5, int(k)}))
+        ranked = self._rank(validation, min(max(ks), len(self.used)))
+        predictions = Predictions(*ranked, self._fitted(), validation.ids)
+        metrics = tuple(dict.fromkeys(("P", "nDCG", name)))
+        return evaluate(predictions, validation, train=train, ks=ks, metrics=metrics)
+
+    def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
+        assert self.network is not None and dataset.texts is not None
+        device = chosen_device(self.config.device)
+        with using_threads(self.threads):
+            examples = Examples(self._tokens(dataset.texts), width=self.network.fixed_width)
+            indptr, columns, scores = rank(
+                self.network,
+                examples,
+                min(k, len(self.used)),
+                batch_size=4 * self.config.batch_size,
+                device=device,
+                precision=chosen_precision(self.config.training.precision, device),
+            )
+        return indptr, self.used[columns].astype(np.int32), scores
+
+    def _facts(self) -> dict[str, Any]:
+        return {"training": self.course}
+
+    def _state(self) -> dict[str, npt.NDArray]:
+        assert self.network is not None
+        weights = {name: value.detach().cpu().numpy() for name, value in self.network.state_dict().items()}
+        return {"used": self.used} | self._token_state() | with_prefix("network", weights)
+
+    def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None:
+        self.used = np.array(arrays["used"], np.int64).reshape(-1)
+        if not len(self.used) or self.used.min() < 0 or self.used.max() >= len(self._fitted()):
+            raise ModelError("the labels that the network scores are not those of the model")
+        self._restore_tokens(arrays)
+        self.network = self._build(len(self.used), trained=True)
+        weights = under_prefix("network", arrays)
+        own = self.network.state_dict()
+        for name, value in own.items():
+            if name not in weights or weights[name].shape != value.shape:
+                raise ModelError(f"the weights {name!r} of the network are missing or of another size")
+        self.network.load_state_dict({name: torch.from_numpy(np.array(weights[name])) for name in own})
+        self.network.eval()
+        self.course = self.statistics.get("training", {})

@@ -1,0 +1,60 @@
+"""XML-CNN: Kim-CNN with dynamic pooling and a hidden layer.
+
+``xml-cnn`` is what its paper describes. ``xml-cnn-impl`` is what its first public code computed: filters that
+slide along the embeddings, and maxima of neighbours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..config import part, setting
+from ..neural.config import TrainingConfig
+from ..neural.text_cnn import TextCNNConfig
+from .text_cnn import CNN, CNNConfig
+
+
+@dataclass(frozen=True)
+class XMLCNNConfig(CNNConfig):
+    """Sizes of EUR-Lex in the study."""
+
+    training: TrainingConfig = part(TrainingConfig(learning_rate=3e-4), "the training loop")
+    cnn: TextCNNConfig = part(
+        TextCNNConfig(pooling="dynamic", pools=2, filters=768, hidden=1024), "the layers"
+    )
+
+
+class XMLCNN(CNN):
+    """XML-CNN as in its paper."""
+
+    name = "xml-cnn"
+    config_class = XMLCNNConfig
+
+
+@dataclass(frozen=True)
+class XMLCNNImplConfig(CNNConfig):
+    """The settings of the first public code."""
+
+    batch_size: int = setting(256, "texts in one step", at_least=1)
+    training: TrainingConfig = part(TrainingConfig(learning_rate=1e-3), "the training loop")
+    cnn: TextCNNConfig = part(
+        TextCNNConfig(
+            sweep="embeddings",
+            pooling="adjacent",
+            filter_sizes=(2, 4, 8),
+            filters=128,
+            stride=2,
+            hidden=512,
+            embedding_dropout=0.25,
+            dropout=0.25,
+            init="xavier",
+        ),
+        "the layers",
+    )
+
+
+class XMLCNNImpl(CNN):
+    """XML-CNN as its first public code computed it; pads or cuts every text to ``max_length`` words."""
+
+    name = "xml-cnn-impl"
+    config_class = XMLCNNImplConfig

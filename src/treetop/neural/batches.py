@@ -1,0 +1,250 @@
+"""Examples as two ragged arrays, and the batches cut from them.
+
+Tokens and labels of all examples lie on the device as flat arrays, if they fit. A batch is then gathered there
+from a few row numbers: the device never waits for Python, and nothing is copied while it computes.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy import sparse
+from torch import Tensor
+
+Ints = npt.NDArray[np.int64]
+PADDING = 0
+"""The token that fills rows up."""
+POOL = 50
+"""Batches whose rows are sorted by length together: texts in a batch are of like length, yet well mixed."""
+ROUND = 8
+"""Lengths of batches are rounded up to multiples of this."""
+AHEAD = 4
+"""Batches that wait ready where they are made on the processor."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ragged:
+    """Rows of different lengths: row ``i`` is ``values[starts[i] : starts[i] + lengths[i]]``."""
+
+    values: Tensor
+    starts: Tensor
+    lengths: Tensor
+
+    @classmethod
+    def of(cls, indptr: Ints, values: npt.NDArray) -> Ragged:
+        pointers = torch.from_numpy(np.ascontiguousarray(indptr))
+        padded = np.append(values, values.dtype.type(0))  # so that there is always something to point at
+        return cls(torch.from_numpy(padded), pointers[:-1], pointers.diff())
+
+    def to(self, device: torch.device) -> Ragged:
+        return Ragged(*(getattr(self, field.name).to(device) for field in fields(self)))
+
+    @property
+    def nbytes(self) -> int:
+        return sum(getattr(self, field.name).nbytes for field in fields(self))
+
+    def padded(self, rows: Tensor, width: int) -> tuple[Tensor, Tensor]:
+        """The values of some rows, cut or filled up with zeros to ``width``, and their lengths."""
+        lengths = self.lengths[rows].clamp(max=width)
+        steps = torch.arange(width, device=rows.device)
+        inside = steps < lengths[:, None]
+        places = torch.where(inside, self.starts[rows][:, None] + steps, 0)
+        return torch.where(inside, self.values[places], 0), lengths
+
+    def flat(self, rows: Tensor, room: int) -> tuple[Tensor, Tensor, Tensor]:
+        """``number, value, valid``: the entries of some rows one after another, in ``room`` places.
+
+        ``number`` says of which of the rows each is. Places left over are not valid.
+        """
+        ends = self.lengths[rows].cumsum(0)
+        places = torch.arange(room, device=rows.device)
+        number = torch.searchsorted(ends, places, right=True).clamp(max=len(rows) - 1)
+        valid = places < ends[-1]
+        inside = places - (ends[number] - self.lengths[rows][number])
+        at = torch.where(valid, self.starts[rows][number] + inside, 0)
+        return number, torch.where(valid, self.values[at], 0), valid
+
+
+@dataclass(frozen=True, eq=False)
+class Positives:
+    """The labels of a batch: text ``texts[i]`` of the batch has ``labels[i]`` with ``weights[i]``; 0: no entry."""
+
+    texts: Tensor
+    labels: Tensor
+    weights: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some examples, ready for a network."""
+
+    tokens: Tensor
+    """Texts × longest of them, filled up with `PADDING`."""
+    lengths: Tensor
+    rows: Tensor
+    """Which examples these are."""
+    positives: Positives | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def to(self, device: torch.device) -> Batch:
+        positives = None
+        if self.positives is not None:
+            parts = (getattr(self.positives, field.name) for field in fields(Positives))
+            positives = Positives(*(part.to(device, non_blocking=True) for part in parts))
+        return Batch(
+            *(getattr(self, name).to(device, non_blocking=True) for name in ("tokens", "lengths", "rows")),
+            positives,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """How large a batch is: tokens per text, and places for labels."""
+
+    width: int
+    room: int
+
+
+class Examples:
+    """Tokens, and labels if there are any, of a data set."""
+
+    def __init__(
+        self,
+        tokens: tuple[Ints, npt.NDArray[np.int32]],
+        Y: sparse.csr_matrix | None = None,
+        *,
+        width: int | None = None,
+    ) -> None:
+        """``width``: of every batch; else that of its longest text."""
+        self.token_counts = np.diff(tokens[0])
+        self.label_counts = None if Y is None else np.diff(Y.indptr)
+        self.width = width
+        self.parts = {"tokens": Ragged.of(*tokens)}
+        if Y is not None:
+            indptr = np.asarray(Y.indptr, np.int64)
+            self.parts["labels"] = Ragged.of(indptr, np.asarray(Y.indices, np.int32))
+            self.parts["weights"] = Ragged.of(indptr, np.asarray(Y.data, np.float32))
+
+    def __len__(self) -> int:
+        return len(self.token_counts)
+
+    def shape_of(self, rows: Ints) -> Shape:
+        """Large enough for these rows; rounded, so that few shapes occur."""
+        width = self.width
+        if width is None:
+            width = _rounded(int(self.token_counts[rows].max(initial=1)), ROUND)
+        room = 0
+        if self.label_counts is not None:
+            room = _rounded(int(self.label_counts[rows].sum()), max(len(rows), ROUND))
+        return Shape(width, room)
+
+    def gather(self, parts: dict[str, Ragged], rows: Tensor, shape: Shape) -> Batch:
+        """A batch from parts that lie where ``rows`` does."""
+        tokens, lengths = parts["tokens"].padded(rows, shape.width)
+        if "labels" not in parts:
+            return Batch(tokens, lengths, rows)
+        texts, labels, valid = parts["labels"].flat(rows, shape.room)
+        _, weights, _ = parts["weights"].flat(rows, shape.room)
+        return Batch(tokens, lengths, rows, Positives(texts, labels.long(), torch.where(valid, weights, 0)))
+
+    def batches(self, plan: list[Ints], device: torch.device) -> Iterator[Batch]:
+        """The batches of these rows, on the device."""
+        parts = self._on(device)
+        if parts is None:
+            yield from _made_ahead([self._maker(rows, device) for rows in plan])
+            return
+        together = np.concatenate(plan) if plan else np.zeros(0, np.int64)
+        order = torch.from_numpy(together).to(device)
+        at = 0
+        for rows in plan:
+            yield self.gather(parts, order[at : at + len(rows)], self.shape_of(rows))
+            at += len(rows)
+
+    def _maker(self, rows: Ints, device: torch.device) -> Callable[[], Batch]:
+        def make() -> Batch:
+            batch = self.gather(self.parts, torch.from_numpy(rows), self.shape_of(rows))
+            return batch if device.type == "cpu" else _pinned(batch).to(device)
+
+        return make
+
+    def _on(self, device: torch.device) -> dict[str, Ragged] | None:
+        """The parts on the device; None if they would take more than half of what is free there."""
+        kept: dict[torch.device, dict[str, Ragged]] = self.__dict__.setdefault("_kept", {})
+        if device.type == "cpu":
+            return self.parts
+        if device not in kept:
+            needed = sum(part.nbytes for part in self.parts.values())
+            if device.type == "cuda" and 2 * needed > torch.cuda.mem_get_info(device)[0]:
+                return None
+            kept[device] = {name: part.to(device) for name, part in self.parts.items()}
+        return kept[device]
+
+
+def _rounded(number: int, to: int) -> int:
+    return max(-(-number // to) * to, to)
+
+
+def _pinned(batch: Batch) -> Batch:
+    positives = batch.positives
+    if positives is not None:
+        positives = Positives(*(getattr(positives, field.name).pin_memory() for field in fields(Positives)))
+    return Batch(batch.tokens.pin_memory(), batch.lengths.pin_memory(), batch.rows.pin_memory(), positives)
+
+
+def _made_ahead(makers: list[Callable[[], Batch]]) -> Iterator[Batch]:
+    """What the makers make, in order; a thread is a few batches ahead."""
+    ready: queue.Queue[Any] = queue.Queue(AHEAD)
+    stopped = threading.Event()
+
+    def work() -> None:
+        try:
+            for make in makers:
+                if stopped.is_set():
+                    return
+                ready.put(make())
+        except BaseException as error:  # handed on to the one who waits
+            ready.put(error)
+        else:
+            ready.put(None)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        while (made := ready.get()) is not None:
+            if isinstance(made, BaseException):
+                raise made
+            yield made
+    finally:
+        stopped.set()
+        while thread.is_alive():  # it may wait for room
+            try:
+                ready.get(timeout=0.05)
+            except queue.Empty:
+                thread.join(timeout=0.05)
+
+
+def mixed_plan(lengths: Ints, batch_size: int, seed: int, epoch: int) -> list[Ints]:
+    """All rows in random order, texts of like length together; the order of the batches is random too."""
+    rng = np.random.default_rng((seed, epoch))
+    order = rng.permutation(len(lengths))
+    batches: list[Ints] = []
+    for first in range(0, len(order), POOL * batch_size):
+        pool = order[first : first + POOL * batch_size]
+        pool = pool[np.argsort(lengths[pool], kind="stable")]
+        batches += [pool[at : at + batch_size] for at in range(0, len(pool), batch_size)]
+    return [batches[number] for number in rng.permutation(len(batches))]
+
+
+def sorted_plan(lengths: Ints, batch_size: int) -> list[Ints]:
+    """All rows by length: the least padding."""
+    order = np.argsort(lengths, kind="stable")
+    return [order[at : at + batch_size] for at in range(0, len(order), batch_size)]

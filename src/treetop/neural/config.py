@@ -1,0 +1,77 @@
+"""Settings of the training loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..config import Config, setting
+from ..errors import ConfigError
+from ..metrics import DEFAULT_METRICS
+
+PRECISIONS = ("auto", "bf16", "fp16", "fp32")
+
+
+@dataclass(frozen=True)
+class TrainingConfig(Config):
+    """How a network is trained."""
+
+    optimizer: str = setting("adamw", "how weights move", choices=("adamw", "adam", "sgd"))
+    learning_rate: float = setting(1e-3, "size of the steps", above=0)
+    rates: tuple[str, ...] = setting(
+        (), "other rates for parts of the network: part=rate, as in head=0.001,words=0.0001"
+    )
+    weight_decay: float = setting(0.0, "pull of the weights (not of biases) towards zero", at_least=0)
+    momentum: float = setting(0.9, "of sgd", at_least=0, at_most=1)
+    schedule: str = setting(
+        "constant", "how the rate falls to zero over the training", choices=("constant", "linear", "cosine")
+    )
+    warmup: float = setting(0.0, "share of the steps over which the rate rises first", at_least=0, at_most=1)
+    clip: float = setting(0.0, "cut the norm of the gradient down to this; 0: never", at_least=0)
+    micro_batch: int = setting(
+        0, "texts that go through the network at a time; 0: as many of a batch as fit into memory", at_least=0
+    )
+    precision: str = setting(
+        "auto", "numbers of the products; auto: bf16 where the device has it", choices=PRECISIONS
+    )
+    average: str = setting(
+        "none",
+        "use a mean of the weights: of the ends of epochs (swa), or one that follows every step (ema)",
+        choices=("none", "swa", "ema"),
+    )
+    average_from: float = setting(0.5, "share of the epochs before swa begins", at_least=0, at_most=1)
+    ema_decay: float = setting(0.999, "how much of the mean ema keeps at each step", at_least=0, at_most=1)
+    validation: float = setting(
+        0.0, "share of the examples held out to find the best epoch; 0: none, unless some are given",
+        at_least=0, at_most=0.9,
+    )  # fmt: skip
+    metric: str = setting("P@1", "what is best on the examples held out: P@1, nDCG@5, …")
+    patience: int = setting(
+        0, "stop after so many epochs that were not better on the examples held out; 0: never", at_least=0
+    )
+    save_every: float = setting(
+        600.0, "seconds between states that --resume can go on from; there is one after every epoch too",
+        at_least=0,
+    )  # fmt: skip
+    deterministic: bool = setting(False, "the same bits in every run on a GPU too; slower")
+    compile: bool = setting(False, "compile the network first (torch.compile)")
+    tensorboard: str | None = setting(None, "folder for a TensorBoard log")
+
+    def check(self) -> None:
+        self.part_rates()
+        name, _, k = self.metric.partition("@")
+        if name not in DEFAULT_METRICS or not k.isascii() or not k.isdigit() or int(k) < 1:
+            known = ", ".join(f"{name}@1" for name in DEFAULT_METRICS)
+            raise ConfigError(f"metric must be one of {known} or of another rank, not {self.metric!r}")
+
+    def part_rates(self) -> dict[str, float]:
+        """The rates of `rates`, by part."""
+        rates = {}
+        for item in self.rates:
+            name, equals, rate = item.partition("=")
+            try:
+                rates[name.strip()] = float(rate)
+            except ValueError:
+                equals = ""
+            if not equals or not name.strip() or not 0 < rates[name.strip()] < float("inf"):
+                raise ConfigError(f"rates must be given as part=rate, with a rate above 0, not {item!r}")
+        return rates

@@ -1,0 +1,75 @@
+"""Where a network runs, and in which number format."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+
+import torch
+
+from ..errors import ConfigError
+
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+def chosen_device(name: str) -> torch.device:
+    """``auto``: a CUDA device (that of this process under torchrun), else Apple's, else the processor."""
+    if name == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0)))
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise ConfigError(f"the device {name!r} cannot be used here: {reason}") from None
+    return device
+
+
+def chosen_precision(name: str, device: torch.device) -> torch.dtype:
+    """``auto``: bf16 where the device has it, else fp32."""
+    if name == "auto":
+        fast = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+        return torch.bfloat16 if fast else torch.float32
+    if name == "fp16" and device.type == "cpu":
+        raise ConfigError("precision=fp16 needs a GPU: take bf16 or fp32 on the processor")
+    return DTYPES[name]
+
+
+@contextlib.contextmanager
+def using_threads(count: int) -> Iterator[None]:
+    """Lets torch use so many threads, inside."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextlib.contextmanager
+def deterministic(wanted: bool) -> Iterator[None]:
+    """Only algorithms that give the same bits every time, inside."""
+    if not wanted:
+        yield
+        return
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    before = torch.are_deterministic_algorithms_enabled()
+    benchmark = torch.backends.cudnn.benchmark
+    torch.use_deterministic_algorithms(True)
+    torch.backends.cudnn.benchmark = False
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before)
+        torch.backends.cudnn.benchmark = benchmark
+
+
+@contextlib.contextmanager
+def seeded(seed: int, device: torch.device) -> Iterator[None]:
+    """Random numbers of torch that follow from the seed, inside; outside they go on as before."""
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        torch.manual_seed(seed)
+        yield

@@ -1,0 +1,84 @@
+"""From the vector of a text to scores of labels."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from .batches import Positives
+from .losses import BLOCK, all_label_loss, shortlist_loss
+
+
+class LabelHead(nn.Module):
+    """A linear score of every label: s = W h + b. Blocks of labels are scored one after another."""
+
+    def __init__(self, width: int, labels: int, loss: str, *, block: int = BLOCK) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(labels, width))
+        self.bias = nn.Parameter(torch.zeros(labels))
+        self.loss_name = loss
+        self.block = block
+        self.register_buffer("label_weights", None, persistent=False)
+
+    def loss(self, hidden: Tensor, positives: Positives) -> Tensor:
+        """Mean over the texts."""
+        return all_label_loss(
+            self.loss_name,
+            hidden,
+            self.weight,
+            self.bias,
+            positives,
+            label_weights=self.label_weights,
+            block=self.block,
+        )
+
+    def top(self, hidden: Tensor, k: int) -> tuple[Tensor, Tensor]:
+        """``scores, labels`` of the best; probabilities for bce, else the plain scores through a sigmoid."""
+        step = max(self.block // max(len(hidden), 1), k)
+        best: tuple[Tensor, Tensor] | None = None
+        for first in range(0, len(self.weight), step):
+            last = min(first + step, len(self.weight))
+            scores = nn.functional.linear(hidden, self.weight[first:last]).float() + self.bias[first:last]
+            values, ids = scores.topk(min(k, last - first), dim=1)
+            ids = ids + first
+            if best is not None:
+                values, ids = torch.cat([best[0], values], 1), torch.cat([best[1], ids], 1)
+                values, order = values.topk(min(k, values.shape[1]), dim=1)
+                ids = ids.gather(1, order)
+            best = values, ids
+        assert best is not None
+        return torch.sigmoid(best[0]), best[1]
+
+
+class Bottleneck(nn.Module):
+    """A narrow hidden layer before the labels: t·h + h·L weights instead of t·L."""
+
+    def __init__(self, width: int, hidden: int, dropout: float) -> None:
+        super().__init__()
+        self.layer = nn.Linear(width, hidden)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, features: Tensor) -> Tensor:
+        dropped: Tensor = self.dropout(torch.relu(self.layer(features)))
+        return dropped
+
+
+class LabelTable(nn.Module):
+    """A vector and a bias for every label, scored on a shortlist of candidates; gradients touch only their rows."""
+
+    def __init__(self, width: int, labels: int) -> None:
+        super().__init__()
+        self.vectors = nn.Embedding(labels, width, sparse=True)
+        self.biases = nn.Embedding(labels, 1, sparse=True)
+        nn.init.zeros_(self.biases.weight)
+
+    def forward(self, hidden: Tensor, candidates: Tensor) -> Tensor:
+        """Texts × candidates; ``candidates`` below 0 are places left over, and score 0."""
+        real = candidates >= 0
+        ids = candidates.clamp(min=0)
+        scores = torch.einsum("bcw,bw->bc", self.vectors(ids), hidden) + self.biases(ids).squeeze(-1)
+        return torch.where(real, scores, 0)
+
+    def loss(self, name: str, hidden: Tensor, candidates: Tensor, targets: Tensor) -> Tensor:
+        """Of the candidates, mean over the texts; ``targets`` as for `shortlist_loss`."""
+        return shortlist_loss(name, self(hidden, candidates).float(), targets, candidates >= 0)

@@ -1,0 +1,42 @@
+"""What happened in a training: one JSON object a line, and TensorBoard if it is wanted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from .. import checkpoints, ranks
+from ..errors import ConfigError
+
+FILE = "log.jsonl"
+
+
+class Log:
+    """Every entry goes to ``log.jsonl`` beside the states that a training can go on from."""
+
+    def __init__(self, tensorboard: str | None) -> None:
+        self.entries: list[dict[str, Any]] = []
+        self._board = _board(tensorboard) if tensorboard and ranks.is_main() else None
+
+    def add(self, **entry: Any) -> None:
+        """``step`` is what TensorBoard draws the other numbers over."""
+        self.entries.append(entry)
+        folder = checkpoints.folder()
+        if folder is not None and ranks.is_main():
+            folder.mkdir(parents=True, exist_ok=True)
+            with Path(folder / FILE).open("a", encoding="utf-8") as file:
+                file.write(json.dumps(entry) + "\n")
+        if self._board is not None:
+            for name, value in entry.items():
+                if isinstance(value, float):
+                    self._board.add_scalar(name, value, entry.get("step", len(self.entries)))
+            self._board.flush()
+
+
+def _board(folder: str) -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise ConfigError("tensorboard: the log needs the package, pip install tensorboard") from None
+    return SummaryWriter(folder)  # type: ignore[no-untyped-call]

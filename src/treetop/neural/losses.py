@@ -1,0 +1,190 @@
+"""Losses over all labels, summed over the labels and averaged over the texts.
+
+    bce             Σ_l  y_l·softplus(-s_l) + (1 - y_l)·softplus(s_l)         Eq. 4 of the study of XML-CNN
+    softmax         Σ_l  y_l·(log Σ_j exp(s_j) - s_l)                         Eq. 3, no division by |y|
+    squared-hinge   Σ_l  max(0, 1 - s_l)² if y_l else max(0, 1 + s_l)²
+
+Of s = W h + b only a block of labels exists at a time. Gradients are computed with the loss, from the same
+scores, so that nothing of the size texts × labels is kept: 670,000 labels need the memory of one block.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from .batches import Positives
+
+LOSSES = ("bce", "softmax", "squared-hinge")
+BLOCK = 1 << 26
+"""Scores that are computed at a time."""
+
+
+def all_label_loss(
+    loss: str,
+    hidden: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    positives: Positives,
+    *,
+    label_weights: Tensor | None = None,
+    block: int = BLOCK,
+) -> Tensor:
+    """The mean over texts of the loss of s = ``weight`` · h + ``bias`` for each row h of ``hidden``.
+
+    ``positives.weights`` multiply the loss of positives, ``label_weights`` that of all texts with a label.
+    """
+    if torch.is_autocast_enabled(hidden.device.type):
+        hidden = hidden.to(torch.get_autocast_dtype(hidden.device.type))
+    with torch.autocast(hidden.device.type, enabled=False):
+        total: Tensor = _AllLabels.apply(
+            hidden,
+            weight,
+            bias,
+            positives.texts,
+            positives.labels,
+            positives.weights,
+            label_weights,
+            loss,
+            max(block // max(len(hidden), 1), 1),
+        )
+    return total / len(hidden)
+
+
+class _AllLabels(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        hidden: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        texts: Tensor,
+        labels: Tensor,
+        weights: Tensor,
+        label_weights: Tensor | None,
+        loss: str,
+        block: int,
+    ) -> Tensor:
+        problem = _Problem(hidden, weight, bias, texts, labels, weights, label_weights)
+        wanted = ctx.needs_input_grad[:3]
+        total, *gradients = problem.solve(loss, block, with_gradients=any(wanted))
+        ctx.save_for_backward(*(g if want else None for g, want in zip(gradients, wanted, strict=True)))
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, scale: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        gradients = [None if g is None else g * scale.to(g.dtype) for g in ctx.saved_tensors]
+        return (*gradients, None, None, None, None, None, None)
+
+
+class _Problem:
+    """The loss of one batch, block by block of labels."""
+
+    def __init__(
+        self,
+        hidden: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        texts: Tensor,
+        labels: Tensor,
+        weights: Tensor,
+        label_weights: Tensor | None,
+    ) -> None:
+        self.hidden = hidden
+        self.weight = weight
+        self.bias = bias
+        self.texts = texts
+        self.labels = labels
+        self.weights = weights
+        self.label_weights = label_weights
+
+    def solve(
+        self, loss: str, block: int, *, with_gradients: bool
+    ) -> tuple[Tensor, Tensor | None, Tensor | None, Tensor | None]:
+        """The summed loss, and its gradients by hidden, weight and bias."""
+        count = len(self.weight)
+        borders = [(at, min(at + block, count)) for at in range(0, count, block)]
+        normaliser = self._log_sums(borders) if loss == "softmax" else None
+        by_hidden = by_weight = by_bias = None
+        if with_gradients:
+            # Sums over blocks are kept in the precision of the parameters.
+            by_hidden = torch.zeros_like(self.hidden, dtype=self.weight.dtype)
+            by_weight = torch.empty_like(self.weight)
+            by_bias = torch.empty_like(self.bias)
+        total = torch.zeros((), dtype=self.bias.dtype, device=self.bias.device)
+        for first, last in borders:
+            lost, slopes = self._block(loss, first, last, normaliser)
+            total += lost
+            if by_hidden is None or by_weight is None or by_bias is None:
+                continue
+            narrow = slopes.to(self.hidden.dtype)
+            by_bias[first:last] = slopes.sum(0)
+            by_weight[first:last] = narrow.T @ self.hidden
+            by_hidden += narrow @ self.weight[first:last].to(self.hidden.dtype)
+        if by_hidden is not None:
+            by_hidden = by_hidden.to(self.hidden.dtype)
+        return total, by_hidden, by_weight, by_bias
+
+    def _scores(self, first: int, last: int) -> Tensor:
+        part = self.weight[first:last].to(self.hidden.dtype)
+        return (self.hidden @ part.T).to(self.bias.dtype) + self.bias[first:last]
+
+    def _log_sums(self, borders: list[tuple[int, int]]) -> Tensor:
+        """log Σ_j exp(s_j) of every text."""
+        sums = [torch.logsumexp(self._scores(first, last), 1) for first, last in borders]
+        return torch.logsumexp(torch.stack(sums), 0)
+
+    def _block(
+        self, loss: str, first: int, last: int, normaliser: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """The loss of these labels and its slope at every score.
+
+        Every pair counts as negative first; then the few positive ones are put right.
+        """
+        scores = self._scores(first, last)
+        here = (self.labels >= first) & (self.labels < last)
+        place = (self.texts, torch.where(here, self.labels - first, 0))
+        mass = torch.where(here, self.weights, 0).to(scores.dtype)
+        positive = scores[place]
+        if normaliser is not None:
+            of_text = torch.zeros_like(normaliser).index_add(0, self.texts, self.weights.to(scores.dtype))
+            slopes = torch.exp(scores - normaliser[:, None]) * of_text[:, None]
+            slopes.index_put_(place, -mass, accumulate=True)
+            return (mass * (normaliser[self.texts] - positive)).sum(), slopes
+        real = (mass > 0).to(scores.dtype)
+        if loss == "bce":
+            lost = F.softplus(scores)
+            slopes = torch.sigmoid(scores)
+            instead = mass * F.softplus(-positive) - real * F.softplus(positive)
+            turn = -mass * torch.sigmoid(-positive) - real * torch.sigmoid(positive)
+        else:
+            margins, positive_margins = F.relu(1 + scores), F.relu(1 - positive)
+            lost = margins**2
+            slopes = 2 * margins
+            instead = mass * positive_margins**2 - real * F.relu(1 + positive) ** 2
+            turn = -2 * mass * positive_margins - 2 * real * F.relu(1 + positive)
+        if self.label_weights is not None:
+            columns = self.label_weights[first:last].to(scores.dtype)
+            lost, slopes = lost * columns, slopes * columns
+            instead, turn = instead * columns[place[1]], turn * columns[place[1]]
+        slopes.index_put_(place, turn, accumulate=True)
+        return lost.sum() + instead.sum(), slopes
+
+
+def shortlist_loss(loss: str, scores: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
+    """The same losses over the candidates of each text: all three are texts × candidates.
+
+    ``targets`` holds the weight of positives and 0 elsewhere; what ``mask`` leaves out counts for nothing.
+    """
+    real = targets > 0
+    if loss == "softmax":
+        sums = torch.logsumexp(scores.masked_fill(~mask, -torch.inf), 1, keepdim=True)
+        lost = targets * (sums - scores)
+    elif loss == "bce":
+        lost = torch.where(real, targets * F.softplus(-scores), F.softplus(scores))
+    else:
+        lost = torch.where(real, targets * F.relu(1 - scores) ** 2, F.relu(1 + scores) ** 2)
+    return torch.where(mask, lost, 0).sum() / len(scores)

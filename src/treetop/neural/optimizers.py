@@ -1,0 +1,125 @@
+"""Optimisers and schedules of the learning rate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..errors import ConfigError
+from .config import TrainingConfig
+
+
+class RowAdam(torch.optim.Optimizer):
+    """AdamW for tables whose gradients are sparse: only the rows that a batch has used are moved.
+
+    Their moments decay only then; the count of steps behind the bias correction is that of the table.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+    ) -> None:
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for table in group["params"]:
+                if table.grad is not None:
+                    self._move(table, table.grad.coalesce(), group)
+        return loss
+
+    def _move(self, table: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
+        state = self.state[table]
+        if not state:
+            state["step"] = torch.zeros(())
+            state["exp_avg"] = torch.zeros_like(table)
+            state["exp_avg_sq"] = torch.zeros_like(table)
+        state["step"] += 1
+        rows, slope = gradient.indices()[0], gradient.values()
+        (first, second), steps = group["betas"], float(state["step"])
+        mean = state["exp_avg"][rows].lerp_(slope, 1 - first)
+        square = state["exp_avg_sq"][rows].mul_(second).addcmul_(slope, slope, value=1 - second)
+        state["exp_avg"][rows], state["exp_avg_sq"][rows] = mean, square
+        spread = (square / (1 - second**steps)).sqrt_().add_(group["eps"])
+        kept = table[rows] * (1 - group["lr"] * group["weight_decay"])
+        table[rows] = kept - group["lr"] / (1 - first**steps) * mean / spread
+
+
+def make_optimizers(module: nn.Module, config: TrainingConfig) -> list[torch.optim.Optimizer]:
+    """One for the plain parameters, and one for the tables with sparse gradients if there are any."""
+    tables = {
+        id(layer.weight) for layer in module.modules() if isinstance(layer, nn.Embedding) and layer.sparse
+    }
+    rates = config.part_rates()
+    for name in rates:
+        if not any(name in parameter.split(".") for parameter, _ in module.named_parameters()):
+            parts = sorted({parameter.split(".")[0] for parameter, _ in module.named_parameters()})
+            raise ConfigError(f"rates: the network has no part {name!r}; there are: {', '.join(parts)}")
+    plain: dict[tuple[float, float], list[nn.Parameter]] = {}
+    sparse: dict[tuple[float, float], list[nn.Parameter]] = {}
+    for name, parameter in module.named_parameters():
+        if not parameter.requires_grad:
+            continue
+        pieces = name.split(".")
+        rate = next((rates[piece] for piece in pieces if piece in rates), config.learning_rate)
+        decay = 0.0 if parameter.ndim < 2 else config.weight_decay  # biases and scales of norms
+        groups = sparse if id(parameter) in tables else plain
+        groups.setdefault((rate, decay), []).append(parameter)
+    made: list[torch.optim.Optimizer] = []
+    if plain:
+        made.append(_plain(_groups(plain), config))
+    if sparse:
+        made.append(RowAdam(_groups(sparse)))
+    return made
+
+
+def _groups(parameters: dict[tuple[float, float], list[nn.Parameter]]) -> list[dict[str, Any]]:
+    return [
+        {"params": listed, "lr": rate, "weight_decay": decay}
+        for (rate, decay), listed in parameters.items()
+    ]
+
+
+def _plain(groups: list[dict[str, Any]], config: TrainingConfig) -> torch.optim.Optimizer:
+    if config.optimizer == "sgd":
+        return torch.optim.SGD(groups, momentum=config.momentum)
+    on_gpu = groups[0]["params"][0].device.type == "cuda"
+    kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
+    return kind(groups, fused=on_gpu or None)
+
+
+def schedule(config: TrainingConfig, steps: int) -> Callable[[int], float]:
+    """The factor of the learning rate at each of ``steps`` steps, counted from 0."""
+    warm = round(config.warmup * steps)
+
+    def factor(step: int) -> float:
+        if step < warm:
+            return (step + 1) / warm
+        left = (steps - step) / max(steps - warm, 1)
+        if config.schedule == "linear":
+            return left
+        if config.schedule == "cosine":
+            return 0.5 * (1 + math.cos(math.pi * (1 - left)))
+        return 1.0
+
+    return factor
+
+
+def set_rates(optimizers: Iterable[torch.optim.Optimizer], factor: float) -> None:
+    """The rates of all groups: their own, times ``factor``."""
+    for optimizer in optimizers:
+        for group in optimizer.param_groups:
+            group["lr"] = group.setdefault("initial_lr", group["lr"]) * factor

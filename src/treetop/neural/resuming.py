@@ -1,0 +1,93 @@
+"""The whole state of a training as plain arrays, kept until the model is saved."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from .. import checkpoints, ranks
+from ..store import under_prefix, with_prefix
+from . import distributed
+
+if TYPE_CHECKING:
+    from .training import Training
+
+Arrays = dict[str, npt.NDArray]
+
+
+class TrainingStates:
+    """The last state of the training called ``name``; None: nothing is kept."""
+
+    def __init__(self, name: str | None) -> None:
+        self.name = name
+
+    def save(self, training: Training) -> None:
+        """Replaces the state by that of now."""
+        if self.name is None:
+            return
+        if ranks.is_main():
+            checkpoints.keep_latest(self.name, training.course.step, _arrays_of(training))
+        distributed.wait()
+
+    def load(self, training: Training) -> None:
+        """Brings the training to where it was."""
+        arrays = checkpoints.find_latest(self.name)
+        if arrays is not None:
+            _restore(training, arrays)
+
+
+def _arrays_of(training: Training) -> Arrays:
+    arrays = _plain("net", training.network.state_dict())
+    arrays |= _plain("best", training.best)
+    arrays |= _plain("average", training.average.state())
+    for number, optimizer in enumerate(training.optimizers):
+        for place, state in optimizer.state_dict()["state"].items():
+            arrays |= _plain(f"optimizer{number}.{place}", state)
+    arrays["random.cpu"] = torch.get_rng_state().numpy()
+    if training.device.type == "cuda":
+        arrays["random.device"] = torch.cuda.get_rng_state(training.device).numpy()
+    told = {
+        "course": dataclasses.asdict(training.course),
+        "scaler": training.scaler.state_dict(),
+        "micro": training.micro,
+    }
+    arrays["told"] = np.frombuffer(json.dumps(told).encode(), np.uint8)
+    return arrays
+
+
+def _restore(training: Training, arrays: Arrays) -> None:
+    training.network.load_state_dict(_tensors("net", arrays))
+    training.best = {
+        name: value.to(training.device) for name, value in _tensors("best", arrays).items()
+    }
+    training.average.restore(_tensors("average", arrays))
+    for number, optimizer in enumerate(training.optimizers):
+        whole = optimizer.state_dict()
+        states: dict[int, dict[str, Tensor]] = {}
+        for key, value in _tensors(f"optimizer{number}", arrays).items():
+            place, _, name = key.partition(".")
+            states.setdefault(int(place), {})[name] = value
+        optimizer.load_state_dict({"state": states, "param_groups": whole["param_groups"]})
+    told: dict[str, Any] = json.loads(arrays["told"].tobytes())
+    for name, value in told["course"].items():
+        setattr(training.course, name, value)
+    training.scaler.load_state_dict(told["scaler"])
+    training.micro = told["micro"]
+    torch.set_rng_state(torch.from_numpy(np.array(arrays["random.cpu"])))
+    if "random.device" in arrays:
+        torch.cuda.set_rng_state(torch.from_numpy(np.array(arrays["random.device"])), training.device)
+
+
+def _plain(prefix: str, tensors: dict[str, Tensor]) -> Arrays:
+    return with_prefix(prefix, {name: value.detach().cpu().numpy() for name, value in tensors.items()})
+
+
+def _tensors(prefix: str, arrays: Arrays) -> dict[str, Tensor]:
+    found = under_prefix(prefix, arrays)
+    return {name: torch.from_numpy(np.array(array)) for name, array in found.items()}

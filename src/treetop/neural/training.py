@@ -1,0 +1,239 @@
+"""The training loop of every network.
+
+    for each epoch: for each batch: loss → gradients → step; then a look at the examples held out
+
+A batch is one step of the optimiser, whatever the memory: it goes through the network in micro-batches whose
+gradients are added up. The order of the batches follows from the seed and the epoch alone, so a run that was
+killed goes on from its last state to the same end.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from .. import progress
+from ..errors import TreetopError
+from . import distributed
+from .averaging import Average
+from .batches import Examples, mixed_plan
+from .config import TrainingConfig
+from .device import chosen_precision, deterministic
+from .log import Log
+from .network import Network
+from .optimizers import make_optimizers, schedule, set_rates
+from .resuming import TrainingStates
+
+Ints = npt.NDArray[np.int64]
+Judge = Callable[[], Mapping[str, float]]
+"""Figures of the network, as it is now, on examples held out."""
+
+
+@dataclass
+class Course:
+    """How far a training is."""
+
+    epoch: int = 0
+    batch: int = 0
+    """Batches of this epoch that are done."""
+    step: int = 0
+    lost: float = 0.0
+    """Sum of the losses of this epoch's batches."""
+    best: float = -math.inf
+    best_epoch: int = 0
+    """Counted from 1; 0: none yet."""
+    seconds: float = 0.0
+    entries: list[dict[str, Any]] = field(default_factory=list)
+    """One for every epoch."""
+
+
+class Training:
+    """Of one network, on one data set."""
+
+    def __init__(
+        self,
+        network: Network,
+        examples: Examples,
+        config: TrainingConfig,
+        *,
+        epochs: int,
+        batch_size: int,
+        seed: int,
+        device: torch.device,
+        judge: Judge | None = None,
+        states: TrainingStates | None = None,
+    ) -> None:
+        self.network = network.to(device)
+        self.examples = examples
+        self.config = config
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.seed = seed
+        self.device = device
+        self.judge = judge
+        self.states = states or TrainingStates(None)
+        self.precision = chosen_precision(config.precision, device)
+        self.optimizers = make_optimizers(network, config)
+        self.scaler = torch.amp.GradScaler(device.type, enabled=self.precision == torch.float16)
+        self.average = Average(network, config, epochs)
+        self.micro = config.micro_batch or batch_size
+        self.course = Course()
+        self.best: dict[str, Tensor] = {}
+        """The network at its best epoch."""
+
+    def run(self, title: str) -> Course:
+        """Trains, and leaves the network as it was at its best, or as it is at the end."""
+        distributed.join(self.device)
+        self.states.load(self)
+        log = Log(self.config.tensorboard)
+        log.entries += self.course.entries
+        if self.config.compile:
+            self.network.compile(dynamic=True)
+        plan = self._plan(self.course.epoch)
+        steps = self.epochs * len(plan)
+        rate_at = schedule(self.config, steps)
+        saved = time.monotonic()
+        with progress.step(title) as report, deterministic(self.config.deterministic):
+            while self.course.epoch < self.epochs and not self._given_up():
+                began, before = time.monotonic(), self.course.seconds
+                self.network.train()
+                shown = began
+                lost = torch.zeros((), device=self.device)
+                done = 0
+                for loss in self._steps(plan, rate_at):
+                    lost += loss
+                    done += len(plan[self.course.batch - 1])
+                    now = time.monotonic()
+                    self.course.seconds = before + now - began
+                    if now - saved >= self.config.save_every:
+                        self.course.lost += float(lost)
+                        lost.zero_()
+                        self.states.save(self)
+                        saved = time.monotonic()
+                    if now - shown > 0.5:
+                        mean = (self.course.lost + float(lost)) / self.course.batch
+                        report(self.course.step, steps, f"loss {mean:.4g}, {done / (now - began):,.0f} texts/s")
+                        shown = now
+                self._end_epoch(float(lost), len(plan), done, began, before, log)
+                report(self.course.step, steps)
+                self.states.save(self)
+                saved = time.monotonic()
+                plan = self._plan(self.course.epoch)
+        self._settle()
+        return self.course
+
+    def _plan(self, epoch: int) -> list[Ints]:
+        return mixed_plan(self.examples.token_counts, self.batch_size, self.seed, epoch)
+
+    def _given_up(self) -> bool:
+        patience = self.config.patience
+        return bool(
+            patience and self.course.best_epoch and self.course.epoch - self.course.best_epoch >= patience
+        )
+
+    def _steps(self, plan: list[Ints], rate_at: Callable[[int], float]) -> Iterator[Tensor]:
+        """Every batch that is left of the epoch; gives its loss."""
+        while self.course.batch < len(plan):
+            try:
+                yield from self._steps_of(plan[self.course.batch :], rate_at)
+            except torch.OutOfMemoryError as error:
+                if self.config.micro_batch or self.micro == 1:
+                    raise self._too_large() from error
+                self.micro = -(-self.micro // 2)
+                self._forget_gradients()
+                torch.cuda.empty_cache()
+
+    def _steps_of(self, plan: list[Ints], rate_at: Callable[[int], float]) -> Iterator[Tensor]:
+        shares = [distributed.share(rows) for rows in plan]
+        pieces = [
+            [rows[at : at + self.micro] for at in range(0, len(rows), self.micro)] for rows in shares
+        ]
+        batches = self.examples.batches([piece for several in pieces for piece in several], self.device)
+        for rows, several in zip(plan, pieces, strict=True):
+            set_rates(self.optimizers, rate_at(self.course.step))
+            loss = torch.zeros((), device=self.device)
+            for _ in several:
+                loss += self._backward(next(batches), len(rows))
+            self._move()
+            self.course.batch += 1
+            self.course.step += 1
+            yield distributed.mean_loss(loss)
+
+    def _backward(self, batch: Any, of: int) -> Tensor:
+        """Adds the gradients of a part of a batch of ``of`` texts."""
+        narrow = self.precision != torch.float32
+        with torch.autocast(self.device.type, self.precision, enabled=narrow):
+            loss = self.network(batch) * (len(batch) / of)
+        self.scaler.scale(loss).backward()
+        return loss.detach()
+
+    def _move(self) -> None:
+        distributed.sum_gradients(self.network.parameters())
+        if self.config.clip:
+            for optimizer in self.optimizers:
+                self.scaler.unscale_(optimizer)
+            dense = [p for p in self.network.parameters() if p.grad is not None and not p.grad.is_sparse]
+            torch.nn.utils.clip_grad_norm_(dense, self.config.clip)
+        for optimizer in self.optimizers:
+            self.scaler.step(optimizer)
+        self.scaler.update()
+        self._forget_gradients()
+        self.average.after_step()
+
+    def _forget_gradients(self) -> None:
+        for optimizer in self.optimizers:
+            optimizer.zero_grad(set_to_none=True)
+
+    def _end_epoch(
+        self, lost: float, batches: int, texts: int, began: float, before: float, log: Log
+    ) -> None:
+        course = self.course
+        loss = (course.lost + lost) / max(batches, 1)
+        if not math.isfinite(loss):
+            raise TreetopError(
+                f"the loss is {loss} in epoch {course.epoch + 1}: lower learning_rate, or set clip=1"
+            )
+        self.average.after_epoch(course.epoch)
+        seconds = time.monotonic() - began
+        entry: dict[str, Any] = {
+            "epoch": course.epoch + 1,
+            "step": course.step,
+            "loss": loss,
+            "rate": float(self.optimizers[0].param_groups[0]["lr"]),
+            "texts_per_second": texts / max(seconds, 1e-9),
+        }
+        if self.judge is not None:
+            self.network.eval()
+            with self.average.used():
+                figures = self.judge()
+                entry |= figures
+                if figures[self.config.metric] > course.best:
+                    course.best, course.best_epoch = figures[self.config.metric], course.epoch + 1
+                    self.best = {name: value.clone() for name, value in self.network.state_dict().items()}
+        course.seconds = before + time.monotonic() - began
+        entry["seconds"] = course.seconds
+        course.entries.append(entry)
+        log.add(**entry)
+        course.epoch, course.batch, course.lost = course.epoch + 1, 0, 0.0
+
+    def _settle(self) -> None:
+        if self.best:
+            self.network.load_state_dict(self.best)
+        else:
+            self.average.keep()
+        self.network.eval()
+
+    def _too_large(self) -> TreetopError:
+        free, total = torch.cuda.mem_get_info(self.device)
+        return TreetopError(
+            f"the GPU ran out of memory ({(total - free) / 2**30:.1f} of {total / 2**30:.1f} GB in use) with"
+            f" {self.micro} texts at a time: lower micro_batch, max_length, or the size of the network"
+        )

@@ -1,0 +1,80 @@
+"""Pretrained vectors of words.
+
+Text, as of GloVe and word2vec: a word and its numbers on each line, the word2vec kind with a line
+``words numbers`` before them; also compressed. Safetensors: one table, and its words in ``vocab.txt`` (one on
+each line) or ``tokenizer.json`` beside it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ..data.files import Input
+from ..errors import ConfigError, DataError
+
+Found = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
+
+
+def read_vectors(path: Path, words: list[str], dimension: int) -> Found:
+    """``places, vectors``: the words among ``words`` that have a vector, and those vectors."""
+    places = {word: place for place, word in enumerate(words)}
+    found = _of_tensors(path, places) if path.suffix == ".safetensors" else _of_text(path, places)
+    if not len(found[0]):
+        raise DataError(f"{path}: has vectors for none of the {len(words):,} words")
+    if found[1].shape[1] != dimension:
+        raise ConfigError(
+            f"{path}: its vectors have {found[1].shape[1]} numbers: set dimension={found[1].shape[1]}"
+        )
+    return found
+
+
+def _of_text(path: Path, places: dict[str, int]) -> Found:
+    chosen: list[int] = []
+    rows: list[npt.NDArray[np.float32]] = []
+    with Input(path) as source:
+        for number, line in source.lines():
+            word, _, rest = line.rstrip().partition(" ")
+            if word not in places or (number == 1 and len(line.split()) == 2):
+                continue
+            try:
+                row = np.array(rest.split(), np.float32)
+            except ValueError:
+                row = np.zeros(0, np.float32)
+            if not len(row) or (rows and len(row) != len(rows[0])):
+                raise DataError(f"{path}: line {number} is not a word and its numbers")
+            chosen.append(places[word])
+            rows.append(row)
+    return np.array(chosen, np.int64), np.array(rows, np.float32)
+
+
+def _of_tensors(path: Path, places: dict[str, int]) -> Found:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        tables = [table for table in load_file(path).values() if table.ndim == 2]
+    except (OSError, SafetensorError) as error:
+        raise DataError(f"{path}: the vectors cannot be read ({error})") from None
+    names = _names_beside(path)
+    if len(tables) != 1 or len(tables[0]) != len(names):
+        raise DataError(f"{path}: does not hold one table with a row for each of {len(names):,} words")
+    chosen = [(places[word], row) for row, word in enumerate(names) if word in places]
+    at = np.array(chosen, np.int64).reshape(-1, 2)
+    return at[:, 0], tables[0][at[:, 1]].astype(np.float32)
+
+
+def _names_beside(path: Path) -> list[str]:
+    plain, tokenizer = path.with_name("vocab.txt"), path.with_name("tokenizer.json")
+    try:
+        if plain.is_file():
+            return plain.read_text("utf-8").splitlines()
+        numbers = json.loads(tokenizer.read_text("utf-8"))["model"]["vocab"]
+        return sorted(numbers, key=numbers.__getitem__)
+    except OSError:
+        raise DataError(f"{path}: there is no vocab.txt or tokenizer.json beside it") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise DataError(f"{tokenizer}: is not a tokenizer with a vocabulary") from None

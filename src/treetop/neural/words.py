@@ -1,0 +1,161 @@
+"""Words of texts as numbers, and their vectors.
+
+    0            padding
+    1            any word outside the vocabulary, where such words are kept
+    2, 3, …      the words of the vocabulary, by alphabet
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import nn
+
+from ..config import Config, setting
+from ..errors import DataError
+from ..features import Tfidf, TfidfConfig
+from ..strings import Strings
+from .batches import PADDING
+from .word_vectors import read_vectors
+
+UNKNOWN = 1
+FIRST = 2
+
+
+@dataclass(frozen=True)
+class WordsConfig(Config):
+    """The vocabulary and the vectors of its words."""
+
+    lowercase: bool = setting(True, "lower-case the texts first")
+    shortest_word: int = setting(1, "pass over words of fewer characters", at_least=1)
+    min_df: int | float = setting(2, "keep words found in at least so many texts; below 1: a share", at_least=0)
+    max_df: int | float = setting(1, "keep words found in at most so many texts; up to 1: a share", above=0)
+    max_words: int | None = setting(None, "keep this many of the most frequent words; none: all", at_least=1)
+    vocabulary: str | None = setting(None, "file with a word on each line: keep no others")
+    unknown: str = setting(
+        "mark", "words outside the vocabulary share one vector (mark) or are left out (drop)",
+        choices=("mark", "drop"),
+    )  # fmt: skip
+    dimension: int = setting(300, "numbers in the vector of a word", at_least=1)
+    vectors: str | None = setting(
+        None, "pretrained vectors: text of GloVe or word2vec, or .safetensors; none: random"
+    )
+    spread: float = setting(0.1, "standard deviation of random vectors", above=0)
+    trainable: bool = setting(True, "go on training the vectors")
+
+    def tfidf(self) -> TfidfConfig:
+        """The settings under which the vocabulary is counted."""
+        return TfidfConfig(
+            lowercase=self.lowercase,
+            shortest_word=self.shortest_word,
+            min_df=self.min_df,
+            max_df=self.max_df,
+            max_features=self.max_words,
+        )
+
+
+class Words:
+    """A vocabulary. Words are cut and counted by the native TF-IDF."""
+
+    def __init__(self, config: WordsConfig, tfidf: Tfidf, kept: npt.NDArray[np.int32] | None = None) -> None:
+        self.config = config
+        self.tfidf = tfidf
+        self.kept = kept
+        """The terms of the vocabulary file, where there is one."""
+
+    @classmethod
+    def fit(cls, texts: Strings, config: WordsConfig, threads: int) -> Words:
+        settings = config.tfidf()
+        try:
+            tfidf = Tfidf(settings).fit(texts, threads)
+        except DataError:
+            if settings.min_df == 1:
+                raise
+            # So few texts share no word: each keeps its own.
+            tfidf = Tfidf(settings.replace_settings({"min_df": 1, "max_df": 1})).fit(texts, threads)
+        kept = None
+        if config.vocabulary is not None:
+            kept = _listed(Path(config.vocabulary), tfidf)
+        return cls(config, tfidf, kept)
+
+    def __len__(self) -> int:
+        """How many numbers there are, padding and unknown included."""
+        return FIRST + (self.tfidf.n_features if self.kept is None else len(self.kept))
+
+    def names(self) -> list[str]:
+        """The words behind `FIRST`, `FIRST` + 1, …"""
+        vocabulary = self.tfidf.vocabulary
+        return list(vocabulary if self.kept is None else vocabulary.take(self.kept))
+
+    def numbers(
+        self, texts: Strings, longest: int, threads: int
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+        """``indptr, numbers`` of the words of each text, cut off after ``longest``."""
+        unknown = UNKNOWN if self.config.unknown == "mark" else None
+        if self.kept is None:
+            return self.tfidf.words(
+                texts, first=FIRST, unknown=unknown, longest=longest, threads=threads
+            )
+        everything = int(texts.lengths.max(initial=0))
+        indptr, numbers = self.tfidf.words(texts, first=FIRST, unknown=unknown, longest=everything, threads=threads)
+        table = np.full(FIRST + self.tfidf.n_features, -1 if unknown is None else UNKNOWN, np.int32)
+        table[FIRST + self.kept] = FIRST + np.arange(len(self.kept), dtype=np.int32)
+        table[UNKNOWN] = UNKNOWN
+        return _cut(indptr, table[numbers], longest)
+
+    def embedding(self) -> nn.Embedding:
+        """New vectors: pretrained ones where there are some, others random with the same spread."""
+        layer = nn.Embedding(len(self), self.config.dimension, padding_idx=PADDING)
+        spread = self.config.spread
+        if self.config.vectors is not None:
+            places, vectors = read_vectors(Path(self.config.vectors), self.names(), self.config.dimension)
+            spread = float(vectors.std()) or spread
+        nn.init.normal_(layer.weight, std=spread)
+        with torch.no_grad():
+            if self.config.vectors is not None:
+                layer.weight[FIRST + torch.from_numpy(places)] = torch.from_numpy(vectors)
+            layer.weight[PADDING] = 0
+        layer.weight.requires_grad = self.config.trainable
+        return layer
+
+    def state(self) -> dict[str, npt.NDArray]:
+        arrays = dict(self.tfidf.state())
+        return arrays if self.kept is None else arrays | {"kept": self.kept}
+
+    @classmethod
+    def from_state(cls, config: WordsConfig, arrays: Mapping[str, npt.NDArray]) -> Words:
+        tfidf = Tfidf.from_state(config.tfidf(), arrays)
+        kept = None
+        if "kept" in arrays:
+            kept = np.asarray(arrays["kept"], np.int32).reshape(-1)
+            if len(kept) and (kept.min() < 0 or kept.max() >= tfidf.n_features):
+                raise DataError("the words kept are not in the vocabulary")
+        return cls(config, tfidf, kept)
+
+
+def _listed(path: Path, tfidf: Tfidf) -> npt.NDArray[np.int32]:
+    try:
+        wanted = set(path.read_text("utf-8").split())
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: the vocabulary cannot be read ({error})") from None
+    chosen = [place for place, word in enumerate(tfidf.vocabulary) if word in wanted]
+    if not chosen:
+        raise DataError(f"{path}: lists none of the words of the texts")
+    return np.array(chosen, np.int32)
+
+
+def _cut(
+    indptr: npt.NDArray[np.int64], numbers: npt.NDArray[np.int32], longest: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    """Without negative numbers, and at most ``longest`` in a row."""
+    row = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    row, numbers = row[numbers >= 0], numbers[numbers >= 0]
+    starts = np.searchsorted(row, np.arange(len(indptr)))
+    near = np.arange(len(row)) - starts[row] < longest
+    counts = np.bincount(row[near], minlength=len(indptr) - 1)
+    return np.append(0, np.cumsum(counts)), numbers[near]
