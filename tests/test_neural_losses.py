@@ -1,0 +1,129 @@
+"""Losses over all labels against plain torch, and against hand-computed numbers."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from treetop.neural.batches import Positives
+from treetop.neural.heads import LabelHead, LabelTable
+from treetop.neural.losses import LOSSES, all_label_loss, shortlist_loss
+
+
+def problem(texts=5, width=7, labels=11, seed=0):
+    """hidden, weight, bias, positives (with places left over), and texts × labels of their weights."""
+    generator = torch.Generator().manual_seed(seed)
+    where = (torch.rand((texts, labels), generator=generator) < 0.3).nonzero()
+    weights = torch.rand(len(where), generator=generator, dtype=torch.float64) + 0.5
+    none = torch.zeros(3, dtype=torch.int64)
+    positives = Positives(
+        torch.cat([where[:, 0], none]), torch.cat([where[:, 1], none]), torch.cat([weights, none.double()])
+    )
+    dense = torch.zeros(texts, labels, dtype=torch.float64)
+    dense[where[:, 0], where[:, 1]] = weights
+    values = [
+        torch.randn(shape, generator=generator, dtype=torch.float64, requires_grad=True)
+        for shape in ((texts, width), (labels, width), labels)
+    ]
+    return values, positives, dense
+
+
+def plain(loss, scores, weights, label_weights=None):
+    """The formulas, written out."""
+    if loss == "softmax":
+        lost = weights * (torch.logsumexp(scores, 1, keepdim=True) - scores)
+    elif loss == "bce":
+        lost = torch.where(weights > 0, weights * F.softplus(-scores), F.softplus(scores))
+    else:
+        lost = torch.where(weights > 0, weights * F.relu(1 - scores) ** 2, F.relu(1 + scores) ** 2)
+    return (lost if label_weights is None else lost * label_weights).sum() / len(scores)
+
+
+@pytest.mark.parametrize("block", [1 << 20, 15, 1])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_loss_and_gradients_are_those_of_the_formula(loss, block):
+    (hidden, weight, bias), positives, dense = problem()
+    for label_weights in (None, torch.rand(11, dtype=torch.float64)) if loss != "softmax" else (None,):
+        found = all_label_loss(
+            loss, hidden, weight, bias, positives, label_weights=label_weights, block=block
+        )
+        wanted = plain(loss, hidden @ weight.T + bias, dense, label_weights)
+        torch.testing.assert_close(found, wanted)
+        gradients = [torch.autograd.grad(value, (hidden, weight, bias)) for value in (found, wanted)]
+        torch.testing.assert_close(*gradients)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_gradients_against_differences(loss):
+    values, positives, _ = problem(texts=3, width=2, labels=4)
+    assert torch.autograd.gradcheck(lambda *parts: all_label_loss(loss, *parts, positives, block=6), values)
+
+
+def test_by_hand():
+    """One text, scores (0, ln 3), the second label right."""
+    hidden, weight = torch.ones(1, 1), torch.tensor([[0.0], [math.log(3)]])
+    positives = Positives(torch.tensor([0]), torch.tensor([1]), torch.tensor([1.0]))
+    losses = {loss: all_label_loss(loss, hidden, weight, torch.zeros(2), positives) for loss in LOSSES}
+    assert losses["softmax"].item() == pytest.approx(math.log(4 / 3))
+    assert losses["bce"].item() == pytest.approx(math.log(2) + math.log(4 / 3))
+    assert losses["squared-hinge"].item() == pytest.approx(1.0)  # ln 3 > 1: only the wrong label costs
+
+
+def test_narrow_numbers_give_nearly_the_same():
+    (hidden, weight, bias), positives, dense = problem()
+    parts = [part.detach().float().requires_grad_() for part in (hidden, weight, bias)]
+    with torch.autocast("cpu", torch.bfloat16):
+        found = all_label_loss("bce", *parts, positives)
+    assert found.dtype == torch.float32
+    assert found.item() == pytest.approx(plain("bce", hidden @ weight.T + bias, dense).item(), rel=0.02)
+    found.backward()
+    assert parts[1].grad.dtype == torch.float32
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_shortlist_of_all_labels_loses_the_same(loss):
+    (hidden, weight, bias), positives, dense = problem()
+    scores = hidden @ weight.T + bias
+    everything = torch.ones_like(dense, dtype=torch.bool)
+    assert shortlist_loss(loss, scores, dense, everything).item() == pytest.approx(
+        all_label_loss(loss, hidden, weight, bias, positives).item()
+    )
+    masked = torch.arange(11) < 6
+    cut = Positives(
+        positives.texts, positives.labels, torch.where(positives.labels < 6, positives.weights, 0)
+    )
+    assert shortlist_loss(loss, scores, dense * masked, everything & masked).item() == pytest.approx(
+        all_label_loss(loss, hidden, weight[:6], bias[:6], cut).item()
+    )
+
+
+def test_the_best_labels_do_not_depend_on_the_blocks():
+    torch.manual_seed(0)
+    hidden = torch.randn(4, 8)
+    head = LabelHead(8, 50, "bce")
+    torch.nn.init.normal_(head.weight)
+    scores, labels = head.top(hidden, 7)
+    wanted = torch.sigmoid(hidden @ head.weight.T + head.bias).topk(7)
+    torch.testing.assert_close(scores, wanted.values)
+    assert torch.equal(labels, wanted.indices)
+    head.block = 4 * 9
+    torch.testing.assert_close(head.top(hidden, 7)[0], scores)
+    assert torch.equal(head.top(hidden, 7)[1], labels)
+
+
+def test_a_label_table_scores_candidates_and_touches_only_their_rows():
+    torch.manual_seed(0)
+    table, hidden = LabelTable(3, 6), torch.randn(2, 3)
+    candidates = torch.tensor([[4, 0, -1], [4, 5, 1]])
+    scores = table(hidden, candidates)
+    full = hidden @ table.vectors.weight.T + table.biases.weight.T
+    torch.testing.assert_close(scores[0, :2], full[0, [4, 0]])
+    torch.testing.assert_close(scores[1], full[1, [4, 5, 1]])
+    assert scores[0, 2] == 0
+    table.loss("bce", hidden, candidates, torch.tensor([[1.0, 0, 0], [0, 0, 1]])).backward()
+    gradient = table.vectors.weight.grad
+    assert gradient.is_sparse
+    assert set(gradient.coalesce().indices()[0].tolist()) <= {0, 1, 4, 5}

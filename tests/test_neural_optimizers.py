@@ -1,0 +1,108 @@
+"""Optimisers and schedules."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from treetop.errors import ConfigError
+from treetop.neural.averaging import Average
+from treetop.neural.config import TrainingConfig
+from treetop.neural.optimizers import RowAdam, make_optimizers, schedule, set_rates
+
+
+def test_rows_move_as_with_adam_when_all_are_used():
+    torch.manual_seed(0)
+    tables = [nn.Embedding(4, 3, sparse=sparse) for sparse in (True, False)]
+    tables[1].load_state_dict(tables[0].state_dict())
+    optimizers = [
+        RowAdam(tables[0].parameters(), lr=0.1, weight_decay=0.01),
+        torch.optim.AdamW(tables[1].parameters(), lr=0.1, weight_decay=0.01),
+    ]
+    for step in range(5):
+        for table, optimizer in zip(tables, optimizers, strict=True):
+            optimizer.zero_grad()
+            rows = torch.tensor([0, 1, 2, 3, 3])  # a row twice: its gradients are added
+            ((table(rows) - step) ** 2).sum().backward()
+            optimizer.step()
+    torch.testing.assert_close(tables[0].weight, tables[1].weight)
+
+
+def test_rows_that_are_not_used_stay():
+    table = nn.Embedding(4, 3, sparse=True)
+    before = table.weight.detach().clone()
+    optimizer = RowAdam(table.parameters(), lr=0.1, weight_decay=0.1)
+    table(torch.tensor([1])).sum().backward()
+    optimizer.step()
+    moved = (table.weight != before).any(1).tolist()
+    assert moved == [False, True, False, False]
+
+
+class Parts(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.words = nn.Embedding(5, 2)
+        self.table = nn.Embedding(5, 2, sparse=True)
+        self.head = nn.Linear(2, 3)
+
+
+def test_parts_have_their_own_rates_and_biases_do_not_decay():
+    config = TrainingConfig(learning_rate=0.1, rates=("head=0.5", "words=0.01"), weight_decay=0.2)
+    plain, rows = make_optimizers(Parts(), config)
+    assert isinstance(rows, RowAdam)
+    found = {(g["lr"], g["weight_decay"]): [tuple(p.shape) for p in g["params"]] for g in plain.param_groups}
+    assert found == {(0.01, 0.2): [(5, 2)], (0.5, 0.2): [(3, 2)], (0.5, 0.0): [(3,)]}
+    set_rates([plain, rows], 0.5)
+    set_rates([plain, rows], 0.1)
+    assert sorted(group["lr"] for group in plain.param_groups) == pytest.approx([0.001, 0.05, 0.05])
+    assert rows.param_groups[0]["lr"] == pytest.approx(0.01)
+
+
+def test_rates_that_do_not_fit():
+    with pytest.raises(ConfigError, match="no part 'tail'; there are: head, table, words"):
+        make_optimizers(Parts(), TrainingConfig(rates=("tail=0.1",)))
+    for bad in ("head", "head=", "=1", "head=-1", "head=nan", "head=x"):
+        with pytest.raises(ConfigError, match="part=rate"):
+            TrainingConfig(rates=(bad,))
+
+
+@pytest.mark.parametrize(
+    ("settings", "wanted"),
+    [
+        ({}, [1, 1, 1, 1]),
+        ({"schedule": "linear"}, [1, 0.75, 0.5, 0.25]),
+        ({"schedule": "cosine"}, [1, 0.5 + 0.5**1.5, 0.5, 0.5 - 0.5**1.5]),
+        ({"warmup": 0.5}, [0.5, 1, 1, 1]),
+        ({"warmup": 0.5, "schedule": "linear"}, [0.5, 1, 1, 0.5]),
+    ],
+)
+def test_schedules(settings, wanted):
+    factor = schedule(TrainingConfig(**settings), 4)
+    assert [factor(step) for step in range(4)] == pytest.approx(wanted)
+
+
+def test_averages():
+    weight = nn.Parameter(torch.zeros(1))
+    module = nn.ParameterList([weight])
+    swa = Average(module, TrainingConfig(average="swa", average_from=0.5), epochs=4)
+    ema = Average(module, TrainingConfig(average="ema", ema_decay=0.5), epochs=4)
+    for epoch, value in enumerate([1.0, 5.0, 2.0, 6.0]):
+        weight.data.fill_(value)
+        ema.after_step()
+        swa.after_epoch(epoch)
+    with swa.used():
+        assert weight.item() == 4.0  # of 2 and 6
+    assert weight.item() == 6.0
+    # 1; then with shares 9/12, 9/13 → 0.75·, …, at least 1 - 0.5
+    mean = 1.0
+    for count, value in ((2, 5.0), (3, 2.0), (4, 6.0)):
+        mean += (1 - min(0.5, (1 + count) / (10 + count))) * (value - mean)
+    with ema.used():
+        assert weight.item() == pytest.approx(mean)
+
+
+@pytest.mark.parametrize("metric", ["P", "P@", "P@0", "Q@1", "P@x"])
+def test_metrics_that_do_not_exist(metric):
+    with pytest.raises(ConfigError, match="metric must be one of P@1"):
+        TrainingConfig(metric=metric)

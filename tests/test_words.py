@@ -1,0 +1,117 @@
+"""Vocabularies, numbers of words, pretrained vectors."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pytest
+import torch
+
+from treetop import Strings
+from treetop.errors import ConfigError, DataError
+from treetop.neural.words import Words, WordsConfig
+
+TEXTS = Strings.of(["The C library", "a library in C, C!", "", "the R tool"])
+
+
+def rows(words: Words, texts=TEXTS, longest=10) -> list[list[str]]:
+    names = ["_", "?", *words.names()]
+    indptr, numbers = words.numbers(Strings.of(texts), longest, 1)
+    return [[names[n] for n in numbers[a:b]] for a, b in zip(indptr, indptr[1:], strict=False)]
+
+
+def test_words_in_their_order():
+    words = Words.fit(TEXTS, WordsConfig(min_df=1), 1)
+    assert words.names() == ["a", "c", "in", "library", "r", "the", "tool"]
+    assert len(words) == 9
+    assert rows(words) == [["the", "c", "library"], ["a", "library", "in", "c", "c"], [], ["the", "r", "tool"]]
+    assert rows(words, longest=2) == [["the", "c"], ["a", "library"], [], ["the", "r"]]
+
+
+def test_words_outside_the_vocabulary():
+    marked = Words.fit(TEXTS, WordsConfig(min_df=2), 1)
+    assert marked.names() == ["c", "library", "the"]
+    assert rows(marked, ["my C tool library"]) == [["?", "c", "?", "library"]]
+    dropped = Words.fit(TEXTS, WordsConfig(min_df=2, unknown="drop"), 1)
+    assert rows(dropped, ["my C tool library the"], longest=2) == [["c", "library"]]
+
+
+def test_a_vocabulary_file(tmp_path):
+    (tmp_path / "words.txt").write_text("library\nc\nunheard\n")
+    for unknown, wanted in {"mark": ["?", "library", "?"], "drop": ["library", "c", "c"]}.items():
+        config = WordsConfig(min_df=1, vocabulary=str(tmp_path / "words.txt"), unknown=unknown)
+        words = Words.fit(TEXTS, config, 1)
+        assert words.names() == ["c", "library"]
+        assert rows(words, longest=3)[1] == wanted
+        again = Words.from_state(config, words.state())
+        assert rows(again) == rows(words)
+    (tmp_path / "words.txt").write_text("unheard")
+    with pytest.raises(DataError, match=r"words\.txt: lists none of the words"):
+        Words.fit(TEXTS, config, 1)
+    with pytest.raises(DataError, match="cannot be read"):
+        Words.fit(TEXTS, WordsConfig(vocabulary=str(tmp_path / "none.txt")), 1)
+
+
+def test_texts_that_share_no_word_keep_their_own():
+    words = Words.fit(Strings.of(["one two", "three"]), WordsConfig(min_df=2), 1)
+    assert words.names() == ["one", "three", "two"]
+
+
+def test_numbers_do_not_depend_on_threads():
+    texts = Strings.of([f"word{i % 7} and word{i % 3}" for i in range(1000)])
+    words = Words.fit(texts, WordsConfig(), 1)
+    for one, two in zip(words.numbers(texts, 10, 1), words.numbers(texts, 10, 2), strict=True):
+        assert np.array_equal(one, two)
+
+
+GLOVE = "the 1 2 3\nlibrary -1 0.5 2\nunheard 9 9 9\n"
+
+
+def vectors_file(folder, kind):
+    if kind == "glove":
+        path = folder / "glove.txt"
+        path.write_text(GLOVE)
+    elif kind == "word2vec":
+        path = folder / "w2v.txt.gz"
+        path.write_bytes(gzip.compress(f"3 3\n{GLOVE}".encode()))
+    else:
+        from safetensors.numpy import save_file
+
+        path = folder / "model.safetensors"
+        table = np.array([[1, 2, 3], [-1, 0.5, 2], [9, 9, 9]], np.float32)
+        save_file({"embeddings": table}, path)
+        (folder / "vocab.txt").write_text("the\nlibrary\nunheard\n")
+    return path
+
+
+@pytest.mark.parametrize("kind", ["glove", "word2vec", "safetensors"])
+def test_pretrained_vectors(tmp_path, kind):
+    config = WordsConfig(dimension=3, vectors=str(vectors_file(tmp_path, kind)), trainable=False)
+    words = Words.fit(TEXTS, config, 1)
+    torch.manual_seed(0)
+    layer = words.embedding()
+    vectors = dict(zip(["_", "?", *words.names()], layer.weight.tolist(), strict=True))
+    assert vectors["the"] == [1, 2, 3] and vectors["library"] == [-1, 0.5, 2]
+    assert vectors["_"] == [0, 0, 0] and any(vectors["c"])
+    assert not layer.weight.requires_grad
+
+
+def test_vectors_that_do_not_fit(tmp_path):
+    path = vectors_file(tmp_path, "glove")
+    words = Words.fit(TEXTS, WordsConfig(dimension=300, vectors=str(path)), 1)
+    with pytest.raises(ConfigError, match="set dimension=3"):
+        words.embedding()
+    path.write_text("the 1 2 3\nlibrary 1 x 2\n")
+    with pytest.raises(DataError, match=r"glove\.txt: line 2 is not a word and its numbers"):
+        words.embedding()
+    path.write_text("unheard 1 2 3\n")
+    with pytest.raises(DataError, match="vectors for none of the 3 words"):
+        words.embedding()
+    tensors = vectors_file(tmp_path, "safetensors")
+    (tmp_path / "vocab.txt").unlink()
+    words = Words.fit(TEXTS, WordsConfig(dimension=3, vectors=str(tensors)), 1)
+    with pytest.raises(DataError, match=r"no vocab\.txt or tokenizer\.json"):
+        words.embedding()
+    (tmp_path / "tokenizer.json").write_text('{"model": {"vocab": {"library": 1, "the": 0, "unheard": 2}}}')
+    assert words.embedding().weight[2 + words.names().index("library")].tolist() == [-1, 0.5, 2]
