@@ -1,0 +1,261 @@
+"""The training loop: it learns, stops, averages, resumes, shares work, and fails with a sentence."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import torch
+
+import treetop
+from test_contract import topic_texts
+from treetop import Dataset, checkpoints
+from treetop.errors import ConfigError, DataError, TreetopError
+from treetop.methods.kim_cnn import KimCNN
+from treetop.neural.training import Training
+
+QUICK = {
+    "filters": 12, "filter_sizes": (2,), "dimension": 12, "spread": 1, "batch_size": 16, "learning_rate": 0.01,
+    "threads": 1,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def train() -> Dataset:
+    return Dataset.from_texts(*topic_texts(120, seed=0), source="train")
+
+
+@pytest.fixture(scope="module")
+def test() -> Dataset:
+    return Dataset.from_texts(*topic_texts(40, seed=1), source="test")
+
+
+def fitted(train, **settings) -> KimCNN:
+    extra = {name: settings.pop(name) for name in ("validation_set",) if name in settings}
+    model = KimCNN(**(QUICK | {"epochs": 3} | settings))
+    return model.fit(train, validation=extra["validation_set"]) if extra else model.fit(train)
+
+
+def weights(model: KimCNN) -> dict[str, torch.Tensor]:
+    return {name: value.clone() for name, value in model.network.state_dict().items()}
+
+
+def equal(a: KimCNN, b: KimCNN) -> bool:
+    return all(torch.equal(weights(a)[name], value) for name, value in weights(b).items())
+
+
+def test_a_tiny_set_is_learned_by_heart():
+    texts, labels = topic_texts(30, seed=3)
+    data = Dataset.from_texts(texts, labels)
+    for name in ("kim-cnn", "kim-cnn-softmax", "xml-cnn", "xml-cnn-impl", "cnn-baseline"):
+        model = treetop.make(name, **QUICK, epochs=60, max_length=12, dropout=0, embedding_dropout=0)
+        assert model.fit(data).evaluate(data)["P@1"] == 100, name
+
+
+def test_the_log_tells_of_every_epoch(train, tmp_path):
+    model = fitted(train, epochs=2)
+    assert [entry["epoch"] for entry in model.course["epochs"]] == [1, 2]
+    assert model.course["epochs"][1]["loss"] < model.course["epochs"][0]["loss"]
+    model.save(tmp_path / "model")
+    assert treetop.load(tmp_path / "model").course == model.course
+    with checkpoints.keeping(tmp_path / "kept", resume=False):
+        fitted(train, epochs=2)
+        lines = (tmp_path / "kept" / "log.jsonl").read_text().splitlines()
+    assert [json.loads(line)["epoch"] for line in lines] == [1, 2]
+
+
+def test_micro_batches_add_up_to_the_batch(train):
+    whole = fitted(train, embedding_dropout=0, dropout=0, optimizer="sgd")
+    parts = fitted(train, embedding_dropout=0, dropout=0, optimizer="sgd", micro_batch=5)
+    for name, value in weights(whole).items():
+        torch.testing.assert_close(weights(parts)[name], value, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"optimizer": "adam"},
+        {"optimizer": "sgd", "learning_rate": 0.03},
+        {"schedule": "cosine", "warmup": 0.1, "clip": 1.0, "weight_decay": 0.01},
+        {"average": "swa"},
+        {"average": "ema", "ema_decay": 0.9},
+        {"precision": "bf16"},
+        {"label_weights": "propensity"},
+        {"loss": "squared-hinge"},
+        {"rates": "head=0.02,words=0.005"},
+        {"unknown": "drop", "trainable": True, "deterministic": True},
+    ],
+)
+def test_every_way_of_training_learns(train, test, settings):
+    assert fitted(train, epochs=15, **settings).evaluate(test)["P@1"] > 90
+
+
+def test_the_best_epoch_is_kept(train, test, monkeypatch):
+    figures = iter([50.0, 80.0, 70.0, 60.0, 90.0])
+    seen = []
+
+    def judge(self, validation, data):
+        seen.append(weights(self))
+        return {"P@1": next(figures)}
+
+    monkeypatch.setattr(KimCNN, "_judge", judge)
+    model = fitted(train, epochs=5, patience=2, validation_set=test)
+    assert len(seen) == 4 and model.course["best_epoch"] == 2  # epochs 3 and 4 were not better
+    assert all(torch.equal(seen[1][name], value) for name, value in weights(model).items())
+
+
+def test_examples_are_held_out_for_validation(train):
+    model = fitted(train, validation=0.25, metric="nDCG@3")
+    assert {"P@1", "nDCG@3"} <= model.course["epochs"][0].keys()
+    assert model.statistics["examples"] == len(train)
+    with pytest.raises(DataError, match="patience needs examples held out"):
+        fitted(train, patience=3)
+
+
+class Killed(Exception):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("settings", "steps"),
+    [({"save_every": 0}, 11), ({}, 19), ({"average": "ema", "schedule": "linear", "save_every": 0}, 13)],
+)
+def test_a_killed_training_ends_the_same_when_it_is_resumed(train, test, tmp_path, monkeypatch, settings, steps):
+    settings = {"validation_set": test, "epochs": 4} | settings
+    wanted = fitted(train, **settings)
+    moves = []
+    move = Training._move
+
+    def dying(self):
+        moves.append(1)
+        if len(moves) == steps:
+            raise Killed
+        move(self)
+
+    monkeypatch.setattr(Training, "_move", dying)
+    with pytest.raises(Killed), checkpoints.keeping(tmp_path / "kept", resume=True):
+        fitted(train, **settings)
+    with checkpoints.keeping(tmp_path / "kept", resume=True):
+        resumed = fitted(train, **settings)
+    assert len(moves) < 2 * 4 * 8  # it did not begin again
+    assert equal(resumed, wanted)
+    assert [e["loss"] for e in resumed.course["epochs"]] == [e["loss"] for e in wanted.course["epochs"]]
+    assert not (tmp_path / "kept").exists()
+
+
+def test_a_state_of_other_data_or_settings_is_not_used(train, tmp_path, monkeypatch):
+    monkeypatch.setattr(Training, "_settle", lambda self: (_ for _ in ()).throw(Killed))
+    with pytest.raises(Killed), checkpoints.keeping(tmp_path / "kept", resume=True):
+        fitted(train)
+    monkeypatch.undo()
+    for data, settings in ((train[:100], {}), (train, {"seed": 1}), (train, {"epochs": 4})):
+        with checkpoints.keeping(tmp_path / "kept", resume=True):
+            resumed = fitted(data, **settings)
+        assert equal(resumed, fitted(data, **settings))
+
+
+def write_jsonl(path, data: Dataset) -> None:
+    with path.open("w") as file:
+        for row in range(len(data)):
+            file.write(json.dumps({"text": data.texts[row], "labels": data.labels_of(row)}) + "\n")
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "treetop", *map(str, arguments)]
+
+
+def train_command(folder, **settings) -> list[str]:
+    quick = {**QUICK, "filter_sizes": 2, "max_length": 20} | settings
+    pairs = [item for name, value in quick.items() for item in ("--set", f"{name}={value}")]
+    return command("train", folder / "train.jsonl", "--method", "kim-cnn", "--model", folder / "model", *pairs)
+
+
+def test_a_process_that_is_killed_ends_the_same_when_it_is_resumed(train, tmp_path):
+    write_jsonl(tmp_path / "train.jsonl", train)
+    started = train_command(tmp_path, epochs=40, save_every=0)
+    process = subprocess.Popen(started, stderr=subprocess.DEVNULL)
+    unfinished = tmp_path / "model.unfinished"
+    until = time.monotonic() + 120
+    while not list(unfinished.glob("network-*")):
+        assert process.poll() is None and time.monotonic() < until
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not (tmp_path / "model").exists()
+    assert max(int(state.suffix[1:]) for state in unfinished.glob("network-*.*")) < 40 * 8
+    subprocess.run([*started, "--resume"], check=True, capture_output=True)
+    assert not unfinished.exists()
+    resumed = treetop.load(tmp_path / "model")
+    subprocess.run(started, check=True, capture_output=True)
+    assert equal(resumed, treetop.load(tmp_path / "model"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="gloo on Windows has no file rendezvous here")
+def test_two_processes_train_the_same_network(train, tmp_path):
+    write_jsonl(tmp_path / "train.jsonl", train)
+    settings = {"epochs": 3, "embedding_dropout": 0, "dropout": 0, "optimizer": "sgd", "learning_rate": 0.1}
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    alone = train_command(tmp_path, **settings)
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    subprocess.run(
+        [*launch, "-m", *alone[2:]], check=True, capture_output=True, timeout=200, env=environment
+    )
+    together = treetop.load(tmp_path / "model")
+    subprocess.run(alone, check=True, capture_output=True)
+    single = treetop.load(tmp_path / "model")
+    for name, value in weights(single).items():
+        torch.testing.assert_close(weights(together)[name], value, rtol=1e-4, atol=1e-6)
+
+
+def test_memory_that_runs_out_halves_the_micro_batch(train, monkeypatch):
+    sizes = []
+    backward = Training._backward
+
+    def hungry(self, batch, of):
+        sizes.append(len(batch))
+        if len(batch) > 4:
+            raise torch.OutOfMemoryError
+        return backward(self, batch, of)
+
+    monkeypatch.setattr(Training, "_backward", hungry)
+    wanted = fitted(train, micro_batch=4, optimizer="sgd", embedding_dropout=0, dropout=0)
+    sizes.clear()
+    model = fitted(train, optimizer="sgd", embedding_dropout=0, dropout=0)
+    assert sizes[:3] == [16, 8, 4] and max(sizes[3:]) == 4
+    assert equal(model, wanted)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (2**30, 2**34))
+    with pytest.raises(TreetopError, match="ran out of memory .* lower micro_batch, max_length"):
+        fitted(train, micro_batch=8)
+
+
+def test_a_loss_that_explodes_is_told(train):
+    with pytest.raises(TreetopError, match="lower learning_rate"):
+        fitted(train, learning_rate=1e30, optimizer="sgd")
+
+
+def test_features_and_devices_that_do_not_fit(train):
+    X = np.eye(3, dtype=np.float32)
+    with pytest.raises(DataError, match="kim-cnn learns from texts"):
+        KimCNN(**QUICK).fit(Dataset.from_matrices(X, X))
+    with pytest.raises(ConfigError, match="device 'abacus' cannot be used"):
+        fitted(train, device="abacus")
+    with pytest.raises(ConfigError, match="fp16 needs a GPU"):
+        fitted(train, precision="fp16", device="cpu")
+
+
+def test_without_torch(tmp_path):
+    """Everything linear works, and a network says what to install."""
+    code = (
+        "import sys; sys.modules['torch'] = None; import treetop\n"
+        "treetop.XRLinear().fit(['bread', 'sail'], ['baking', 'sailing']).predict('bread')\n"
+        "try: treetop.make('xml-cnn')\n"
+        "except treetop.errors.ConfigError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", "import treetop.errors;" + code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "xml-cnn needs torch: pip install 'treetop[neural]'"
