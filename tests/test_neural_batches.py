@@ -63,7 +63,7 @@ def test_examples_without_labels_and_without_rows():
 def test_batches_made_ahead_are_the_same(monkeypatch):
     plan = [np.array([3, 0]), np.array([2]), np.array([1])]
     wanted = [batch.tokens.tolist() for batch in examples().batches(plan, CPU)]
-    monkeypatch.setattr(Examples, "_on", lambda self, device: None)
+    monkeypatch.setattr(Examples, "parts_on", lambda self, device: None)
     assert [batch.tokens.tolist() for batch in examples().batches(plan, CPU)] == wanted
     left = examples().batches(plan * 10, CPU)
     next(left)
@@ -71,7 +71,7 @@ def test_batches_made_ahead_are_the_same(monkeypatch):
 
 
 def test_an_error_while_batches_are_made_is_raised(monkeypatch):
-    monkeypatch.setattr(Examples, "_on", lambda self, device: None)
+    monkeypatch.setattr(Examples, "parts_on", lambda self, device: None)
     with pytest.raises(IndexError):
         list(examples().batches([np.array([99])], CPU))
 

@@ -23,8 +23,8 @@ PADDING = 0
 """The token that fills rows up."""
 POOL = 50
 """Batches whose rows are sorted by length together: texts in a batch are of like length, yet well mixed."""
-ROUND = 8
-"""Lengths of batches are rounded up to multiples of this."""
+STEPS = 8
+"""Lengths of batches are rounded up to an eighth of the power of two below them: at most 12 % of padding."""
 AHEAD = 4
 """Batches that wait ready where they are made on the processor."""
 
@@ -106,7 +106,7 @@ class Batch:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Shape:
     """How large a batch is: tokens per text, and places for labels."""
 
@@ -141,10 +141,10 @@ class Examples:
         """Large enough for these rows; rounded, so that few shapes occur."""
         width = self.width
         if width is None:
-            width = _rounded(int(self.token_counts[rows].max(initial=1)), ROUND)
+            width = _rounded(int(self.token_counts[rows].max(initial=1)))
         room = 0
         if self.label_counts is not None:
-            room = _rounded(int(self.label_counts[rows].sum()), max(len(rows), ROUND))
+            room = 1 << max(int(self.label_counts[rows].sum()) - 1, len(rows), STEPS).bit_length()
         return Shape(width, room)
 
     def gather(self, parts: dict[str, Ragged], rows: Tensor, shape: Shape) -> Batch:
@@ -158,7 +158,7 @@ class Examples:
 
     def batches(self, plan: list[Ints], device: torch.device) -> Iterator[Batch]:
         """The batches of these rows, on the device."""
-        parts = self._on(device)
+        parts = self.parts_on(device)
         if parts is None:
             yield from _made_ahead([self._maker(rows, device) for rows in plan])
             return
@@ -176,7 +176,7 @@ class Examples:
 
         return make
 
-    def _on(self, device: torch.device) -> dict[str, Ragged] | None:
+    def parts_on(self, device: torch.device) -> dict[str, Ragged] | None:
         """The parts on the device; None if they would take more than half of what is free there."""
         kept: dict[torch.device, dict[str, Ragged]] = self.__dict__.setdefault("_kept", {})
         if device.type == "cpu":
@@ -189,8 +189,9 @@ class Examples:
         return kept[device]
 
 
-def _rounded(number: int, to: int) -> int:
-    return max(-(-number // to) * to, to)
+def _rounded(number: int) -> int:
+    step = max((1 << (number.bit_length() - 1)) // STEPS, STEPS)
+    return max(-(-number // step) * step, step)
 
 
 def _pinned(batch: Batch) -> Batch:

@@ -52,6 +52,7 @@ class TrainingConfig(Config):
         600.0, "seconds between states that --resume can go on from; there is one after every epoch too",
         at_least=0,
     )  # fmt: skip
+    graphs: bool = setting(True, "on a GPU, record steps once and replay them (CUDA graphs)")
     deterministic: bool = setting(False, "the same bits in every run on a GPU too; slower")
     compile: bool = setting(False, "compile the network first (torch.compile)")
     tensorboard: str | None = setting(None, "folder for a TensorBoard log")

@@ -16,12 +16,10 @@ class Log:
     """Every entry goes to ``log.jsonl`` beside the states that a training can go on from."""
 
     def __init__(self, tensorboard: str | None) -> None:
-        self.entries: list[dict[str, Any]] = []
         self._board = _board(tensorboard) if tensorboard and ranks.is_main() else None
 
     def add(self, **entry: Any) -> None:
         """``step`` is what TensorBoard draws the other numbers over."""
-        self.entries.append(entry)
         folder = checkpoints.folder()
         if folder is not None and ranks.is_main():
             folder.mkdir(parents=True, exist_ok=True)
@@ -30,7 +28,7 @@ class Log:
         if self._board is not None:
             for name, value in entry.items():
                 if isinstance(value, float):
-                    self._board.add_scalar(name, value, entry.get("step", len(self.entries)))
+                    self._board.add_scalar(name, value, entry["step"])
             self._board.flush()
 
 

@@ -122,15 +122,15 @@ class _Problem:
                 continue
             narrow = slopes.to(self.hidden.dtype)
             by_bias[first:last] = slopes.sum(0)
-            by_weight[first:last] = narrow.T @ self.hidden
-            by_hidden += narrow @ self.weight[first:last].to(self.hidden.dtype)
+            by_weight[first:last] = _wide_product(narrow.T, self.hidden, by_weight.dtype)
+            by_hidden += _wide_product(narrow, self.weight[first:last].to(self.hidden.dtype), by_hidden.dtype)
         if by_hidden is not None:
             by_hidden = by_hidden.to(self.hidden.dtype)
         return total, by_hidden, by_weight, by_bias
 
     def _scores(self, first: int, last: int) -> Tensor:
         part = self.weight[first:last].to(self.hidden.dtype)
-        return (self.hidden @ part.T).to(self.bias.dtype) + self.bias[first:last]
+        return _wide_product(self.hidden, part.T, self.bias.dtype) + self.bias[first:last]
 
     def _log_sums(self, borders: list[tuple[int, int]]) -> Tensor:
         """log Σ_j exp(s_j) of every text."""
@@ -172,6 +172,18 @@ class _Problem:
             instead, turn = instead * columns[place[1]], turn * columns[place[1]]
         slopes.index_put_(place, turn, accumulate=True)
         return lost.sum() + instead.sum(), slopes
+
+
+def _wide_product(a: Tensor, b: Tensor, dtype: torch.dtype) -> Tensor:
+    """a · b as ``dtype``; of narrow numbers, where torch can, without rounding the sums to them."""
+    if a.dtype == dtype:
+        return a @ b
+    if a.is_cuda and _WIDE_SUMS:
+        return torch.mm(a, b, out_dtype=dtype)
+    return (a @ b).to(dtype)
+
+
+_WIDE_SUMS = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 8)
 
 
 def shortlist_loss(loss: str, scores: Tensor, targets: Tensor, mask: Tensor) -> Tensor:

@@ -96,9 +96,13 @@ def _groups(parameters: dict[tuple[float, float], list[nn.Parameter]]) -> list[d
 def _plain(groups: list[dict[str, Any]], config: TrainingConfig) -> torch.optim.Optimizer:
     if config.optimizer == "sgd":
         return torch.optim.SGD(groups, momentum=config.momentum)
-    on_gpu = groups[0]["params"][0].device.type == "cuda"
+    device = groups[0]["params"][0].device
     kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
-    return kind(groups, fused=on_gpu or None)
+    if device.type != "cuda":
+        return kind(groups)
+    for group in groups:  # a recorded step reads its rate from the device
+        group["lr"] = torch.tensor(group["lr"], device=device)
+    return kind(groups, fused=True, capturable=True)
 
 
 def schedule(config: TrainingConfig, steps: int) -> Callable[[int], float]:
@@ -122,4 +126,10 @@ def set_rates(optimizers: Iterable[torch.optim.Optimizer], factor: float) -> Non
     """The rates of all groups: their own, times ``factor``."""
     for optimizer in optimizers:
         for group in optimizer.param_groups:
-            group["lr"] = group.setdefault("initial_lr", group["lr"]) * factor
+            if "initial_lr" not in group:
+                group["initial_lr"] = float(group["lr"])
+            if not isinstance(group["lr"], Tensor):
+                group["lr"] = group["initial_lr"] * factor
+            elif group.get("factor") != factor:
+                group["lr"].fill_(group["initial_lr"] * factor)
+            group["factor"] = factor

@@ -24,15 +24,17 @@ from .. import progress
 from ..errors import TreetopError
 from . import distributed
 from .averaging import Average
-from .batches import Examples, mixed_plan
+from .batches import Batch, Examples, mixed_plan
 from .config import TrainingConfig
 from .device import chosen_precision, deterministic
 from .log import Log
 from .network import Network
 from .optimizers import make_optimizers, schedule, set_rates
 from .resuming import TrainingStates
+from .step_graphs import StepGraphs, can_record
 
 Ints = npt.NDArray[np.int64]
+SECONDS_BETWEEN_REPORTS = 0.5
 Judge = Callable[[], Mapping[str, float]]
 """Figures of the network, as it is now, on examples held out."""
 
@@ -86,6 +88,7 @@ class Training:
         self.average = Average(network, config, epochs)
         self.micro = config.micro_batch or batch_size
         self.course = Course()
+        self.graphs: StepGraphs | None = None
         self.best: dict[str, Tensor] = {}
         """The network at its best epoch."""
 
@@ -93,45 +96,44 @@ class Training:
         """Trains, and leaves the network as it was at its best, or as it is at the end."""
         distributed.join(self.device)
         self.states.load(self)
-        log = Log(self.config.tensorboard)
-        log.entries += self.course.entries
+        if can_record(self):
+            self.graphs = StepGraphs(self)
         if self.config.compile:
             self.network.compile(dynamic=True)
-        plan = self._plan(self.course.epoch)
-        steps = self.epochs * len(plan)
-        rate_at = schedule(self.config, steps)
-        saved = time.monotonic()
+        log = Log(self.config.tensorboard)
         with progress.step(title) as report, deterministic(self.config.deterministic):
             while self.course.epoch < self.epochs and not self._given_up():
-                began, before = time.monotonic(), self.course.seconds
-                self.network.train()
-                shown = began
-                lost = torch.zeros((), device=self.device)
-                done = 0
-                for loss in self._steps(plan, rate_at):
-                    lost += loss
-                    done += len(plan[self.course.batch - 1])
-                    now = time.monotonic()
-                    self.course.seconds = before + now - began
-                    if now - saved >= self.config.save_every:
-                        self.course.lost += float(lost)
-                        lost.zero_()
-                        self.states.save(self)
-                        saved = time.monotonic()
-                    if now - shown > 0.5:
-                        mean = (self.course.lost + float(lost)) / self.course.batch
-                        report(self.course.step, steps, f"loss {mean:.4g}, {done / (now - began):,.0f} texts/s")
-                        shown = now
-                self._end_epoch(float(lost), len(plan), done, began, before, log)
-                report(self.course.step, steps)
-                self.states.save(self)
-                saved = time.monotonic()
-                plan = self._plan(self.course.epoch)
+                self._epoch(report, log)
         self._settle()
         return self.course
 
-    def _plan(self, epoch: int) -> list[Ints]:
-        return mixed_plan(self.examples.token_counts, self.batch_size, self.seed, epoch)
+    def _epoch(self, report: Callable[..., None], log: Log) -> None:
+        course, before, began = self.course, self.course.seconds, time.monotonic()
+        plan = mixed_plan(self.examples.token_counts, self.batch_size, self.seed, course.epoch)
+        steps = self.epochs * len(plan)
+        saved = shown = began
+        lost = torch.zeros((), device=self.device)
+        texts = 0
+        self.network.train()
+        for loss in self._steps(plan, schedule(self.config, steps)):
+            lost += loss
+            texts += len(plan[course.batch - 1])
+            now = time.monotonic()
+            course.seconds = before + now - began
+            if now - saved >= self.config.save_every:
+                course.lost += float(lost)
+                lost.zero_()
+                self.states.save(self)
+                saved = time.monotonic()
+            if now - shown > SECONDS_BETWEEN_REPORTS:
+                mean = (course.lost + float(lost)) / course.batch
+                report(course.step, steps, f"loss {mean:.4g}, {texts / (now - began):,.0f} texts/s")
+                shown = now
+        mean = (course.lost + float(lost)) / len(plan)
+        self._end_epoch(mean, texts / max(time.monotonic() - began, 1e-9), log)
+        course.seconds = before + time.monotonic() - began
+        report(course.step, steps)
+        self.states.save(self)
 
     def _given_up(self) -> bool:
         patience = self.config.patience
@@ -147,30 +149,51 @@ class Training:
             except torch.OutOfMemoryError as error:
                 if self.config.micro_batch or self.micro == 1:
                     raise self._too_large() from error
+                self.graphs = None
                 self.micro = -(-self.micro // 2)
                 self._forget_gradients()
                 torch.cuda.empty_cache()
 
     def _steps_of(self, plan: list[Ints], rate_at: Callable[[int], float]) -> Iterator[Tensor]:
+        losses = self._plain_losses(plan) if self.graphs is None else self._recorded_losses(plan, self.graphs)
+        for _ in plan:
+            set_rates(self.optimizers, rate_at(self.course.step))
+            loss = next(losses)
+            self.average.after_step()
+            self.course.batch += 1
+            self.course.step += 1
+            yield loss
+
+    def _recorded_losses(self, plan: list[Ints], graphs: StepGraphs) -> Iterator[Tensor]:
+        order = torch.from_numpy(np.concatenate(plan)).to(self.device)
+        at = 0
+        for rows in plan:
+            yield graphs.step(order[at : at + len(rows)], self.examples.shape_of(rows))
+            at += len(rows)
+
+    def plain_step(self, batch: Batch) -> Tensor:
+        """A step with a batch that goes through the network in one piece; gives its loss."""
+        loss = self._backward(batch, len(batch))
+        self._move()
+        return loss
+
+    def _plain_losses(self, plan: list[Ints]) -> Iterator[Tensor]:
         shares = [distributed.share(rows) for rows in plan]
         pieces = [
             [rows[at : at + self.micro] for at in range(0, len(rows), self.micro)] for rows in shares
         ]
         batches = self.examples.batches([piece for several in pieces for piece in several], self.device)
         for rows, several in zip(plan, pieces, strict=True):
-            set_rates(self.optimizers, rate_at(self.course.step))
             loss = torch.zeros((), device=self.device)
             for _ in several:
                 loss += self._backward(next(batches), len(rows))
             self._move()
-            self.course.batch += 1
-            self.course.step += 1
             yield distributed.mean_loss(loss)
 
-    def _backward(self, batch: Any, of: int) -> Tensor:
+    def _backward(self, batch: Batch, of: int) -> Tensor:
         """Adds the gradients of a part of a batch of ``of`` texts."""
         narrow = self.precision != torch.float32
-        with torch.autocast(self.device.type, self.precision, enabled=narrow):
+        with torch.autocast(self.device.type, self.precision, enabled=narrow, cache_enabled=False):
             loss = self.network(batch) * (len(batch) / of)
         self.scaler.scale(loss).backward()
         return loss.detach()
@@ -186,43 +209,39 @@ class Training:
             self.scaler.step(optimizer)
         self.scaler.update()
         self._forget_gradients()
-        self.average.after_step()
 
     def _forget_gradients(self) -> None:
         for optimizer in self.optimizers:
             optimizer.zero_grad(set_to_none=True)
 
-    def _end_epoch(
-        self, lost: float, batches: int, texts: int, began: float, before: float, log: Log
-    ) -> None:
+    def _end_epoch(self, loss: float, speed: float, log: Log) -> None:
         course = self.course
-        loss = (course.lost + lost) / max(batches, 1)
         if not math.isfinite(loss):
             raise TreetopError(
                 f"the loss is {loss} in epoch {course.epoch + 1}: lower learning_rate, or set clip=1"
             )
         self.average.after_epoch(course.epoch)
-        seconds = time.monotonic() - began
         entry: dict[str, Any] = {
             "epoch": course.epoch + 1,
             "step": course.step,
             "loss": loss,
             "rate": float(self.optimizers[0].param_groups[0]["lr"]),
-            "texts_per_second": texts / max(seconds, 1e-9),
+            "texts_per_second": speed,
+            "seconds": course.seconds,
         }
         if self.judge is not None:
-            self.network.eval()
             with self.average.used():
-                figures = self.judge()
-                entry |= figures
-                if figures[self.config.metric] > course.best:
-                    course.best, course.best_epoch = figures[self.config.metric], course.epoch + 1
-                    self.best = {name: value.clone() for name, value in self.network.state_dict().items()}
-        course.seconds = before + time.monotonic() - began
-        entry["seconds"] = course.seconds
+                entry |= self._judged(self.judge())
         course.entries.append(entry)
         log.add(**entry)
         course.epoch, course.batch, course.lost = course.epoch + 1, 0, 0.0
+
+    def _judged(self, figures: Mapping[str, float]) -> Mapping[str, float]:
+        """Keeps the network if it is the best so far."""
+        if figures[self.config.metric] > self.course.best:
+            self.course.best, self.course.best_epoch = figures[self.config.metric], self.course.epoch + 1
+            self.best = {name: value.clone() for name, value in self.network.state_dict().items()}
+        return figures
 
     def _settle(self) -> None:
         if self.best:

@@ -1,0 +1,57 @@
+"""What only a GPU can show. Skipped without one."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from test_contract import topic_texts
+from test_neural_training import QUICK, weights
+from treetop import Dataset
+from treetop.methods.xml_cnn import XMLCNN
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here")
+
+
+@pytest.fixture(scope="module")
+def train() -> Dataset:
+    return Dataset.from_texts(*topic_texts(400, seed=0), source="train")
+
+
+@pytest.fixture(scope="module")
+def test() -> Dataset:
+    return Dataset.from_texts(*topic_texts(40, seed=1), source="test")
+
+
+def fitted(train, **settings) -> XMLCNN:
+    return XMLCNN(**(QUICK | {"epochs": 3, "hidden": 16, "device": "cuda"} | settings)).fit(train)
+
+
+@pytest.mark.parametrize("settings", [{}, {"clip": 0.5, "schedule": "linear"}, {"optimizer": "sgd"}])
+def test_recorded_steps_train_as_plain_ones(train, settings):
+    settings = {"precision": "fp32", "embedding_dropout": 0, "dropout": 0} | settings
+    plain, recorded = (fitted(train, graphs=graphs, **settings) for graphs in (False, True))
+    for name, value in weights(plain).items():
+        torch.testing.assert_close(weights(recorded)[name], value, rtol=1e-2, atol=1e-3)
+    losses = [[entry["loss"] for entry in model.course["epochs"]] for model in (plain, recorded)]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-3)
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16", "fp32"])
+def test_every_precision_learns(train, test, precision):
+    model = fitted(train, epochs=15, precision=precision)
+    assert model.evaluate(test)["P@1"] > 90
+
+
+def test_the_processor_gives_the_same_answers(train, test, tmp_path):
+    model = fitted(train, epochs=10, precision="fp32")
+    there = model.predict(test, k=5)
+    model.config = model.config.replace_settings({"device": "cpu"})
+    here = model.predict(test, k=5)
+    assert (there.indices == here.indices).mean() > 0.98
+    assert abs(there.scores - here.scores).max() < 1e-3
+
+
+def test_deterministic_training_gives_the_same_bits(train):
+    first, second = (fitted(train, deterministic=True) for _ in range(2))
+    assert all(torch.equal(weights(second)[name], value) for name, value in weights(first).items())
