@@ -17,6 +17,10 @@ from treetop import Dataset, Strings, store
 from treetop.errors import ConfigError, DataError, ModelError, TreetopError
 from treetop.methods import METHODS, Method
 
+CNN = {
+    "epochs": 40, "batch_size": 16, "max_length": 12, "dimension": 16, "spread": 1, "filters": 16,
+    "filter_sizes": (2,), "learning_rate": 0.01, "embedding_dropout": 0, "device": "cpu",
+}  # fmt: skip
 CASES: dict[str, dict] = {
     # registry name: settings that make it quick on small data
     "xr-linear": {"leaf_size": 4, "branching": 2},
@@ -26,6 +30,11 @@ CASES: dict[str, dict] = {
     "neighbours": {},
     "hybrid": {"leaf_size": 4, "branching": 2, "weight": 0.3},
     "dismec": {},
+    "kim-cnn": CNN,
+    "kim-cnn-softmax": CNN | {"dropout": 0},
+    "xml-cnn": CNN | {"hidden": 32},
+    "xml-cnn-impl": CNN | {"hidden": 32},
+    "cnn-baseline": CNN | {"hidden": 32},
     "ensemble": {"members": [treetop.XRLinear(leaf_size=4, branching=2), treetop.XRLinear(seed=1)]},
 }
 

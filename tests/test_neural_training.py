@@ -22,7 +22,7 @@ from treetop.neural.training import Training
 
 QUICK = {
     "filters": 12, "filter_sizes": (2,), "dimension": 12, "spread": 1, "batch_size": 16, "learning_rate": 0.01,
-    "threads": 1,
+    "threads": 1, "device": "cpu",
 }  # fmt: skip
 
 

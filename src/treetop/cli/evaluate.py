@@ -12,7 +12,7 @@ import typer
 
 from ..errors import ConfigError
 from ..progress import step
-from .options import LabelledReading, Threads, load_model
+from .options import Device, LabelledReading, Threads, load_model
 from .output import check_output, heading, show, show_table, to_json, write_text
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ def evaluate(
         ),
     ] = None,
     threads: Threads = None,
+    device: Device = None,
     reading: LabelledReading,
 ) -> None:
     """Measure how good a model, or a file of predictions, is: P@k, nDCG@k, PSP@k, … in percent."""
@@ -82,8 +83,8 @@ def evaluate(
     wanted = _parse_ks(ks)
     constants = parse_propensity(propensity)
     truth = reading.read(data)
-    predictions, known = _predictions(judged, truth, max(wanted), threads)
-    other = None if against is None else _predictions(against, truth, max(wanted), threads)[0]
+    predictions, known = _predictions(judged, truth, max(wanted), threads, device)
+    other = None if against is None else _predictions(against, truth, max(wanted), threads, device)[0]
     if train is not None:
         known = {"train": reading.read_beside(train, "train")}
     options: Any = {"ks": wanted, "propensity": constants, "threshold": threshold} | known
@@ -107,7 +108,7 @@ def evaluate(
 
 
 def _predictions(
-    judged: Path, truth: Dataset, depth: int, threads: int | None
+    judged: Path, truth: Dataset, depth: int, threads: int | None, device: str | None
 ) -> tuple[Predictions, dict[str, Any]]:
     """The answers, and what is known about the training data: label counts and size, or nothing."""
     from ..predictions import Predictions
@@ -115,7 +116,7 @@ def _predictions(
     if not judged.is_dir():
         with step(f"Reading {judged.name}"):
             return Predictions.read(judged), {}
-    model = load_model(judged, threads)
+    model = load_model(judged, threads, device)
     with step("Predicting"):
         predictions = model.predict(truth, min(depth, len(model.label_counts)))
     return predictions, {"train_counts": model.label_counts, "n_train": model.statistics["examples"]}

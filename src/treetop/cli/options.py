@@ -49,6 +49,14 @@ def as_sentence(text: str) -> str:
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder.")]
 Threads = Annotated[int | None, typer.Option(metavar="N", show_default=False)]
+Device = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Where a network runs: cuda, cuda:1, mps or cpu.",
+        show_default="the first there is",
+    ),
+]
 Seed = Annotated[int | None, typer.Option(metavar="N", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Settings = Annotated[
@@ -154,11 +162,13 @@ def given(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def load_model(folder: Path, threads: int | None = None) -> Method:
-    """A model folder, to be used with that many threads."""
+def load_model(folder: Path, threads: int | None = None, device: str | None = None) -> Method:
+    """A model folder, to be used with that many threads, and where it is a network on that device."""
     from ..methods import load
 
     with step(f"Loading {folder}"):
         model = load(folder)
-    model.config = model.config.replace_settings(given({"threads": threads}))
+    if not hasattr(model.config, "device"):
+        device = None
+    model.config = model.config.replace_settings(given({"threads": threads, "device": device}))
     return model

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..progress import step
-from .options import Model, Reading, Threads, load_model
+from .options import Device, Model, Reading, Threads, load_model
 from .output import check_output
 
 
@@ -28,6 +28,7 @@ def predict(
         typer.Option("--output", "-o", metavar="FILE", help="JSON Lines.", show_default="standard output"),
     ] = None,
     threads: Threads = None,
+    device: Device = None,
     reading: Reading,
 ) -> None:
     """Find the best labels of every text.
@@ -35,7 +36,7 @@ def predict(
     Writes {"id": …, "labels": [{"label": …, "score": …}, …]} on each line, the best label first.
     """
     check_output(output)
-    classifier = load_model(model, threads)
+    classifier = load_model(model, threads, device)
     examples = reading.read(data)
     with step("Predicting"):
         predictions = classifier.predict(examples, k, threshold=threshold)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from .. import progress
+from ..ranks import is_main
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,7 +26,7 @@ def reporting(*, quiet: bool) -> Iterator[None]:
     """Shows the progress of everything inside, and its notes, unless ``quiet``."""
     token = _quiet.set(quiet)
     try:
-        with progress.listen(None if quiet else _reporter()):
+        with progress.listen(None if quiet or not is_main() else _reporter()):
             yield
     finally:
         _quiet.reset(token)
@@ -33,7 +34,7 @@ def reporting(*, quiet: bool) -> Iterator[None]:
 
 def note(message: str) -> None:
     """A sentence for the person at the keyboard; standard output stays free for data."""
-    if not _quiet.get():
+    if not _quiet.get() and is_main():
         typer.echo(message, err=True)
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +12,7 @@ from ..errors import ConfigError, DataError
 from ..progress import step
 from .methods import method_names
 from .options import (
+    Device,
     Group,
     LabelledReading,
     LabelTexts,
@@ -44,6 +44,7 @@ def train(
     method: Annotated[str, typer.Option(metavar="NAME", autocompletion=method_names)] = "hybrid",
     settings: Settings = None,
     threads: Threads = None,
+    device: Device = None,
     seed: Seed = None,
     label_texts: LabelTexts = None,
     tree: Annotated[
@@ -58,14 +59,15 @@ def train(
         str | None,
         typer.Option(
             metavar="FILE|FRACTION",
-            help="Labelled data, or the share of TRAIN to hold out, to evaluate the model on.",
+            help="Labelled data, or the share of TRAIN to hold out, to evaluate the model on; a network also "
+            "finds its best epoch there.",
             show_default=False,
         ),
     ] = None,
     group: Group = None,
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="Go on from the last finished level of a training that was killed."),
+        typer.Option("--resume", help="Go on from the last state of a training that was killed."),
     ] = False,
     reading: LabelledReading,
 ) -> None:
@@ -75,24 +77,32 @@ def train(
 
     What is held out, to validate or to calibrate, keeps examples of one --group together.
 
-    Finished levels are kept in FOLDER.unfinished until the model is saved: a training that was stopped or
-    killed goes on from there with --resume and the same data and settings.
+    Finished levels, and states of networks, are kept in FOLDER.unfinished until the model is saved: a
+    training that was stopped or killed goes on from there with --resume and the same data and settings.
+
+    Several GPUs: torchrun --nproc-per-node 4 -m treetop train …
     """
     from ..checkpoints import keeping
     from ..methods import make
+    from ..methods.base import keywords
+    from ..ranks import is_main
     from ..store import check_target
 
     check_target(model)
-    options = parse_settings(settings) | given({"threads": threads, "seed": seed})
+    options = parse_settings(settings) | given({"threads": threads, "seed": seed, "device": device})
     classifier = make(method, **options)
     began = time.monotonic()
     examples = reading.read(data, group=group, label_texts=label_texts)
     held_out: Dataset | None = None
     if validation is not None:
         examples, held_out = _hold_out(examples, validation, reading, classifier.config.seed)
-    own = {} if tree is None else {"tree": _own_tree(tree, examples, classifier)}
+    own: dict[str, Any] = {} if tree is None else {"tree": _own_tree(tree, examples, classifier)}
+    if held_out is not None and "validation" in keywords(classifier._fit):
+        own["validation"] = held_out
     with keeping(model.with_name(f"{model.name}.unfinished"), resume=resume):
         classifier.fit(examples, **own)
+        if not is_main():  # another process of this training saves the model
+            return
         with step(f"Saving {model}"):
             classifier.save(model)
     size = sum(path.stat().st_size for path in model.rglob("*") if path.is_file())
@@ -118,9 +128,10 @@ def _hold_out(
 
 
 def _own_tree(path: Path, examples: Dataset, classifier: Method) -> LabelTree:
+    from ..methods.base import keywords
     from ..tree import LabelTree, read_taxonomy
 
-    if "tree" not in inspect.signature(classifier._fit).parameters:
+    if "tree" not in keywords(classifier._fit):
         raise ConfigError(f"--tree: {classifier.name} has no label tree")
     parents = read_taxonomy(path)
     if not any(name in parents for name in examples.labels):

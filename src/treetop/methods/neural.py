@@ -26,7 +26,7 @@ from ..neural.device import chosen_device, chosen_precision, seeded, using_threa
 from ..neural.network import Network
 from ..neural.ranking import rank
 from ..neural.resuming import TrainingStates
-from ..neural.training import Training
+from ..neural.training import OnEpoch, Training
 from ..predictions import Predictions
 from ..store import under_prefix, with_prefix
 from ..strings import Strings
@@ -87,8 +87,17 @@ class NeuralMethod(Method):
 
     # -- the verbs -------------------------------------------------------------------------------------------
 
-    def _fit(self, dataset: Dataset, *, validation: Dataset | None = None) -> None:  # type: ignore[override]
-        """``validation``: labelled texts on which the best epoch is found."""
+    def _fit(  # type: ignore[override]
+        self,
+        dataset: Dataset,
+        *,
+        validation: Dataset | None = None,
+        on_epoch: OnEpoch | None = None,
+    ) -> None:
+        """``validation``: labelled texts on which the best epoch is found.
+
+        ``on_epoch`` is called after every epoch with what the log says of it; it may raise to end the training.
+        """
         config = self.config
         if dataset.texts is None:
             raise DataError(f"{dataset.source}: {self.name} learns from texts, and there are none")
@@ -121,6 +130,7 @@ class NeuralMethod(Method):
                 states=TrainingStates(
                     checkpoints.name_of("network", *tokens, Y.indptr, Y.indices, Y.data, self._fingerprint())
                 ),
+                on_epoch=on_epoch,
             )
             told = "" if width is None else f", every text padded or cut to {width} words"
             course = training.run(f"Training {self.name}{told}")

@@ -37,6 +37,8 @@ Ints = npt.NDArray[np.int64]
 SECONDS_BETWEEN_REPORTS = 0.5
 Judge = Callable[[], Mapping[str, float]]
 """Figures of the network, as it is now, on examples held out."""
+OnEpoch = Callable[[Mapping[str, Any]], None]
+"""Told what the log says of an epoch."""
 
 
 @dataclass
@@ -72,6 +74,7 @@ class Training:
         device: torch.device,
         judge: Judge | None = None,
         states: TrainingStates | None = None,
+        on_epoch: OnEpoch | None = None,
     ) -> None:
         self.network = network.to(device)
         self.examples = examples
@@ -82,6 +85,7 @@ class Training:
         self.device = device
         self.judge = judge
         self.states = states or TrainingStates(None)
+        self.on_epoch = on_epoch
         self.precision = chosen_precision(config.precision, device)
         self.optimizers = make_optimizers(network, config)
         self.scaler = torch.amp.GradScaler(device.type, enabled=self.precision == torch.float16)
@@ -134,6 +138,8 @@ class Training:
         course.seconds = before + time.monotonic() - began
         report(course.step, steps)
         self.states.save(self)
+        if self.on_epoch is not None:
+            self.on_epoch(course.entries[-1])
 
     def _given_up(self) -> bool:
         patience = self.config.patience
