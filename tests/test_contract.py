@@ -186,6 +186,10 @@ def test_no_input_gives_no_rows(model):
 
 
 def test_explanations_give_the_predicted_score(model, test):
+    if not model.can_explain:
+        with pytest.raises(ModelError, match="cannot explain"):
+            model.explain(test.texts[0], test.labels[0])
+        return
     for label, score in model.predict(test.texts[0], k=3)[0]:
         explanation = model.explain(test.texts[0], label)
         assert (explanation.label, explanation.reached) == (label, True)
