@@ -259,3 +259,21 @@ def test_without_torch(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", "import treetop.errors;" + code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "xml-cnn needs torch: pip install 'treetop[neural]'"
+
+
+def test_info_tells_of_the_network(train, tmp_path):
+    fitted(train, epochs=2).save(tmp_path / "model")
+    shown = subprocess.run(command("info", tmp_path / "model"), capture_output=True, text=True, check=True).stdout
+    assert "(words 348, filters 300, head 78)" in " ".join(shown.split())
+    assert "2 epochs, the best 2" in " ".join(shown.split())
+
+
+def test_tensorboard(train, tmp_path):
+    try:
+        import tensorboard  # noqa: F401
+    except ImportError:
+        with pytest.raises(ConfigError, match="pip install tensorboard"):
+            fitted(train, tensorboard=str(tmp_path / "board"))
+    else:
+        fitted(train, tensorboard=str(tmp_path / "board"))
+        assert list((tmp_path / "board").glob("events*"))

@@ -9,6 +9,7 @@ import typer
 from .methods import value_text
 from .options import Json, Model
 from .output import file_size, heading, show, show_json, show_table
+from .reporter import duration
 
 if TYPE_CHECKING:
     from ..methods import Method
@@ -103,6 +104,21 @@ def _updates_row(data: dict[str, Any]) -> list[tuple[str, str]]:
     return [("updated", f"{times}: {done['examples']:,} of these examples and {done['labels']:,} labels")]
 
 
+def _network_rows(data: dict[str, Any]) -> list[tuple[str, str]]:
+    if "training" not in data:
+        return []
+    course = data["training"]
+    parts = ", ".join(f"{name} {count:,}" for name, count in course["parameters"].items())
+    return [
+        ("parameters", f"{sum(course['parameters'].values()):,} ({parts})"),
+        (
+            "training",
+            f"{len(course['epochs'])} epochs, the best {course['best_epoch']}, {duration(course['seconds'])}"
+            f" on {course['device']} in {course['precision']}",
+        ),
+    ]
+
+
 def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     data = facts["data"]
     rows = [
@@ -110,6 +126,7 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         *_updates_row(data),
         ("labels", f"{data['labels']:,} ({data['labels_used']:,} with examples)"),
         ("labels per text", f"{data['labels_per_example']:.2f}"),
+        *_network_rows(data),
         ("changed settings", _settings_text(facts)),
         ("scores", _scores_text(facts)),
     ]

@@ -423,6 +423,14 @@ _STATISTICS: dict[str, Any] = {
 _OF_PARTS: dict[str, dict[str, Any]] = {
     "calibration": {"kind": str, "examples": int, "source": str},
     "updates": {"times": int, "examples": int, "labels": int},
+    "training": {
+        "parameters": dict,
+        "device": str,
+        "precision": str,
+        "seconds": (int, float),
+        "best_epoch": int,
+        "epochs": list,
+    },
 }
 
 
