@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Iterable
 
 import numpy as np
@@ -17,6 +18,7 @@ def join(device: torch.device) -> None:
     """Meets the other processes, if there are any."""
     if ranks.processes() > 1 and not dist.is_initialized():
         dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+        atexit.register(dist.destroy_process_group)
 
 
 def share(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -67,9 +69,3 @@ def wait() -> None:
     """Until all processes are here."""
     if dist.is_initialized():
         dist.barrier()
-
-
-def leave() -> None:
-    """Ends the meeting."""
-    if dist.is_initialized():
-        dist.destroy_process_group()
