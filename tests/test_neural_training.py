@@ -21,8 +21,8 @@ from treetop.methods.kim_cnn import KimCNN
 from treetop.neural.training import Training
 
 QUICK = {
-    "filters": 12, "filter_sizes": (2,), "dimension": 12, "spread": 1, "batch_size": 16, "learning_rate": 0.01,
-    "threads": 1, "device": "cpu",
+    "filters": 12, "filter_sizes": (2,), "dimension": 12, "spread": 1, "batch_size": 16,
+    "learning_rate": 0.01, "threads": 1, "device": "cpu",
 }  # fmt: skip
 
 
@@ -118,7 +118,7 @@ def test_examples_are_held_out_for_validation(train):
         fitted(train, patience=3)
 
 
-class Killed(Exception):
+class KilledError(Exception):
     pass
 
 
@@ -126,7 +126,9 @@ class Killed(Exception):
     ("settings", "steps"),
     [({"save_every": 0}, 11), ({}, 19), ({"average": "ema", "schedule": "linear", "save_every": 0}, 13)],
 )
-def test_a_killed_training_ends_the_same_when_it_is_resumed(train, test, tmp_path, monkeypatch, settings, steps):
+def test_a_killed_training_ends_the_same_when_it_is_resumed(
+    train, test, tmp_path, monkeypatch, settings, steps
+):
     settings = {"validation_set": test, "epochs": 4} | settings
     wanted = fitted(train, **settings)
     moves = []
@@ -135,11 +137,11 @@ def test_a_killed_training_ends_the_same_when_it_is_resumed(train, test, tmp_pat
     def dying(self):
         moves.append(1)
         if len(moves) == steps:
-            raise Killed
+            raise KilledError
         move(self)
 
     monkeypatch.setattr(Training, "_move", dying)
-    with pytest.raises(Killed), checkpoints.keeping(tmp_path / "kept", resume=True):
+    with pytest.raises(KilledError), checkpoints.keeping(tmp_path / "kept", resume=True):
         fitted(train, **settings)
     with checkpoints.keeping(tmp_path / "kept", resume=True):
         resumed = fitted(train, **settings)
@@ -150,8 +152,8 @@ def test_a_killed_training_ends_the_same_when_it_is_resumed(train, test, tmp_pat
 
 
 def test_a_state_of_other_data_or_settings_is_not_used(train, tmp_path, monkeypatch):
-    monkeypatch.setattr(Training, "_settle", lambda self: (_ for _ in ()).throw(Killed))
-    with pytest.raises(Killed), checkpoints.keeping(tmp_path / "kept", resume=True):
+    monkeypatch.setattr(Training, "_settle", lambda self: (_ for _ in ()).throw(KilledError))
+    with pytest.raises(KilledError), checkpoints.keeping(tmp_path / "kept", resume=True):
         fitted(train)
     monkeypatch.undo()
     for data, settings in ((train[:100], {}), (train, {"seed": 1}), (train, {"epochs": 4})):
@@ -173,7 +175,9 @@ def command(*arguments: object) -> list[str]:
 def train_command(folder, **settings) -> list[str]:
     quick = {**QUICK, "filter_sizes": 2, "max_length": 20} | settings
     pairs = [item for name, value in quick.items() for item in ("--set", f"{name}={value}")]
-    return command("train", folder / "train.jsonl", "--method", "kim-cnn", "--model", folder / "model", *pairs)
+    return command(
+        "train", folder / "train.jsonl", "--method", "kim-cnn", "--model", folder / "model", *pairs
+    )
 
 
 def test_a_process_that_is_killed_ends_the_same_when_it_is_resumed(train, tmp_path):
@@ -203,9 +207,7 @@ def test_two_processes_train_the_same_network(train, tmp_path):
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     alone = train_command(tmp_path, **settings)
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    subprocess.run(
-        [*launch, "-m", *alone[2:]], check=True, capture_output=True, timeout=200, env=environment
-    )
+    subprocess.run([*launch, "-m", *alone[2:]], check=True, capture_output=True, timeout=200, env=environment)
     together = treetop.load(tmp_path / "model")
     subprocess.run(alone, check=True, capture_output=True)
     single = treetop.load(tmp_path / "model")
@@ -230,7 +232,7 @@ def test_memory_that_runs_out_halves_the_micro_batch(train, monkeypatch):
     assert sizes[:3] == [16, 8, 4] and max(sizes[3:]) == 4
     assert equal(model, wanted)
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (2**30, 2**34))
-    with pytest.raises(TreetopError, match="ran out of memory .* lower micro_batch, max_length"):
+    with pytest.raises(TreetopError, match=r"ran out of memory .* lower micro_batch, max_length"):
         fitted(train, micro_batch=8)
 
 
@@ -255,15 +257,24 @@ def test_without_torch(tmp_path):
         "import sys; sys.modules['torch'] = None; import treetop\n"
         "treetop.XRLinear().fit(['bread', 'sail'], ['baking', 'sailing']).predict('bread')\n"
         "try: treetop.make('xml-cnn')\n"
-        "except treetop.errors.ConfigError as error: print(error)"
+        "except treetop.errors.MissingExtraError as error: print(error)\n"
+        "try: treetop.XMLCNN\n"
+        "except treetop.errors.MissingExtraError as error: print(error)"
     )
-    done = subprocess.run([sys.executable, "-c", "import treetop.errors;" + code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "xml-cnn needs torch: pip install 'treetop[neural]'"
+    done = subprocess.run(
+        [sys.executable, "-c", "import treetop.errors;" + code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split("\n")[:2] == [
+        f"{name} needs an extra that is not installed: pip install 'treetop[neural]'"
+        for name in ("xml-cnn", "XMLCNN")
+    ]
 
 
 def test_info_tells_of_the_network(train, tmp_path):
     fitted(train, epochs=2).save(tmp_path / "model")
-    shown = subprocess.run(command("info", tmp_path / "model"), capture_output=True, text=True, check=True).stdout
+    shown = subprocess.run(
+        command("info", tmp_path / "model"), capture_output=True, text=True, check=True
+    ).stdout
     assert "(words 348, filters 300, head 78)" in " ".join(shown.split())
     assert "2 epochs, the best 2" in " ".join(shown.split())
 

@@ -30,9 +30,7 @@ def words_of(vectors: list[list[float]]) -> nn.Embedding:
 def network(words: nn.Embedding, length: int, filters: list[list[list[float]]], **settings) -> TextCNN:
     """One filter for each size, with these weights, and no bias."""
     sizes = tuple(len(weights[0]) for weights in filters)
-    config = TextCNNConfig(
-        filter_sizes=sizes, filters=1, embedding_dropout=0, dropout=0, **settings
-    )
+    config = TextCNNConfig(filter_sizes=sizes, filters=1, embedding_dropout=0, dropout=0, **settings)
     made = TextCNN(words, 2, length, config)
     for layer, weights in zip(made.filters, filters, strict=True):
         layer.weight.data = torch.tensor([weights])

@@ -25,7 +25,12 @@ def test_words_in_their_order():
     words = Words.fit(TEXTS, WordsConfig(min_df=1), 1)
     assert words.names() == ["a", "c", "in", "library", "r", "the", "tool"]
     assert len(words) == 9
-    assert rows(words) == [["the", "c", "library"], ["a", "library", "in", "c", "c"], [], ["the", "r", "tool"]]
+    assert rows(words) == [
+        ["the", "c", "library"],
+        ["a", "library", "in", "c", "c"],
+        [],
+        ["the", "r", "tool"],
+    ]
     assert rows(words, longest=2) == [["the", "c"], ["a", "library"], [], ["the", "r"]]
 
 

@@ -18,12 +18,17 @@ if TYPE_CHECKING:
     from .methods import load as load
     from .methods import make as make
     from .methods.bonsai import Bonsai as Bonsai
+    from .methods.cnn_baseline import CNNBaseline as CNNBaseline
     from .methods.dismec import DiSMEC as DiSMEC
     from .methods.ensemble import Ensemble as Ensemble
     from .methods.hybrid import Hybrid as Hybrid
+    from .methods.kim_cnn import KimCNN as KimCNN
+    from .methods.kim_cnn import KimCNNSoftmax as KimCNNSoftmax
     from .methods.neighbours import NearestNeighbours as NearestNeighbours
     from .methods.parabel import Parabel as Parabel
     from .methods.plt import PLT as PLT
+    from .methods.xml_cnn import XMLCNN as XMLCNN
+    from .methods.xml_cnn import XMLCNNImpl as XMLCNNImpl
     from .methods.xr_linear import XRLinear as XRLinear
     from .metrics import evaluate as evaluate
     from .predictions import Predictions as Predictions
@@ -32,17 +37,22 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Bonsai": ".methods.bonsai",
+    "CNNBaseline": ".methods.cnn_baseline",
     "Dataset": ".data",
     "DiSMEC": ".methods.dismec",
     "Ensemble": ".methods.ensemble",
     "Explanation": ".explanation",
     "Hybrid": ".methods.hybrid",
+    "KimCNN": ".methods.kim_cnn",
+    "KimCNNSoftmax": ".methods.kim_cnn",
     "LabelTree": ".tree",
     "NearestNeighbours": ".methods.neighbours",
     "PLT": ".methods.plt",
     "Parabel": ".methods.parabel",
     "Predictions": ".predictions",
     "Strings": ".strings",
+    "XMLCNN": ".methods.xml_cnn",
+    "XMLCNNImpl": ".methods.xml_cnn",
     "XRLinear": ".methods.xr_linear",
     "evaluate": ".metrics",
     "load": ".methods",
@@ -53,17 +63,22 @@ _HOMES = {
 
 __all__ = [
     "PLT",
+    "XMLCNN",
     "Bonsai",
+    "CNNBaseline",
     "Dataset",
     "DiSMEC",
     "Ensemble",
     "Explanation",
     "Hybrid",
+    "KimCNN",
+    "KimCNNSoftmax",
     "LabelTree",
     "NearestNeighbours",
     "Parabel",
     "Predictions",
     "Strings",
+    "XMLCNNImpl",
     "XRLinear",
     "__version__",
     "evaluate",
@@ -76,7 +91,12 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name], __name__), name)
+        try:
+            return getattr(importlib.import_module(_HOMES[name], __name__), name)
+        except ModuleNotFoundError as error:
+            from .errors import explain_missing
+
+            raise explain_missing(error, name) from None
     raise AttributeError(f"module 'treetop' has no attribute {name!r}")
 
 

@@ -32,3 +32,12 @@ class MissingExtraError(UserError):
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an extra that is not installed: pip install 'treetop[{extra}]'")
+
+
+NEURAL_PACKAGES = ("torch", "transformers", "tokenizers", "safetensors")
+"""What the extra ``neural`` adds."""
+
+
+def explain_missing(error: ModuleNotFoundError, what: str) -> Exception:
+    """The error, or where an extra would mend it, one that names the extra."""
+    return MissingExtraError(what, "neural") if error.name in NEURAL_PACKAGES else error

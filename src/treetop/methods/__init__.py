@@ -8,7 +8,7 @@ import os
 from typing import Any
 
 from .. import store
-from ..errors import ConfigError, ModelError
+from ..errors import ConfigError, ModelError, explain_missing
 from .base import Method, MethodConfig
 
 __all__ = ["METHODS", "Method", "MethodConfig", "load", "make", "method_class"]
@@ -31,10 +31,6 @@ METHODS = {
 }
 
 
-NEURAL_PACKAGES = ("torch", "transformers", "tokenizers", "safetensors")
-"""What the extra ``neural`` adds."""
-
-
 def method_class(name: str) -> type[Method]:
     """The class of a registry name, imported now."""
     if name not in METHODS:
@@ -45,9 +41,7 @@ def method_class(name: str) -> type[Method]:
     try:
         found: type[Method] = getattr(importlib.import_module(f".{module}", __name__), class_name)
     except ModuleNotFoundError as error:
-        if error.name not in NEURAL_PACKAGES:
-            raise
-        raise ConfigError(f"{name} needs {error.name}: pip install 'treetop[neural]'") from None
+        raise explain_missing(error, name) from None
     return found
 
 

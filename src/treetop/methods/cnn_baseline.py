@@ -15,9 +15,7 @@ class CNNBaselineConfig(CNNConfig):
     """Sizes of EUR-Lex in the study."""
 
     training: TrainingConfig = part(TrainingConfig(learning_rate=1e-3), "the training loop")
-    cnn: TextCNNConfig = part(
-        TextCNNConfig(filters=768, hidden=512, embedding_dropout=0.4), "the layers"
-    )
+    cnn: TextCNNConfig = part(TextCNNConfig(filters=768, hidden=512, embedding_dropout=0.4), "the layers")
 
 
 class CNNBaseline(CNN):

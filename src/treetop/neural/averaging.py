@@ -1,7 +1,7 @@
 """A mean of the weights that training passes through; it often generalises better than the last ones.
 
-    swa   mean over the ends of epochs:  a ← a + (w - a) / n
-    ema   mean that follows every step:  a ← d·a + (1 - d)·w,  d growing from 0 to ``ema_decay``
+swa   mean over the ends of epochs:  a ← a + (w - a) / n
+ema   mean that follows every step:  a ← d·a + (1 - d)·w,  d growing from 0 to ``ema_decay``
 """
 
 from __future__ import annotations
@@ -73,5 +73,6 @@ class Average:
         self.count = int(state["count"])
         if "mean0" in state:
             self.mean = [
-                state[f"mean{number}"].to(parameter.device) for number, parameter in enumerate(self.parameters)
+                state[f"mean{number}"].to(parameter.device)
+                for number, parameter in enumerate(self.parameters)
             ]

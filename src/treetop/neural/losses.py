@@ -137,9 +137,7 @@ class _Problem:
         sums = [torch.logsumexp(self._scores(first, last), 1) for first, last in borders]
         return torch.logsumexp(torch.stack(sums), 0)
 
-    def _block(
-        self, loss: str, first: int, last: int, normaliser: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
+    def _block(self, loss: str, first: int, last: int, normaliser: Tensor | None) -> tuple[Tensor, Tensor]:
         """The loss of these labels and its slope at every score.
 
         Every pair counts as negative first; then the few positive ones are put right.

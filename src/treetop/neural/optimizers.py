@@ -88,8 +88,7 @@ def make_optimizers(module: nn.Module, config: TrainingConfig) -> list[torch.opt
 
 def _groups(parameters: dict[tuple[float, float], list[nn.Parameter]]) -> list[dict[str, Any]]:
     return [
-        {"params": listed, "lr": rate, "weight_decay": decay}
-        for (rate, decay), listed in parameters.items()
+        {"params": listed, "lr": rate, "weight_decay": decay} for (rate, decay), listed in parameters.items()
     ]
 
 

@@ -63,9 +63,7 @@ def _arrays_of(training: Training) -> Arrays:
 
 def _restore(training: Training, arrays: Arrays) -> None:
     training.network.load_state_dict(_tensors("net", arrays))
-    training.best = {
-        name: value.to(training.device) for name, value in _tensors("best", arrays).items()
-    }
+    training.best = {name: value.to(training.device) for name, value in _tensors("best", arrays).items()}
     training.average.restore(_tensors("average", arrays))
     for number, optimizer in enumerate(training.optimizers):
         whole = optimizer.state_dict()

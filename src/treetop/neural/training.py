@@ -185,9 +185,7 @@ class Training:
 
     def _plain_losses(self, plan: list[Ints]) -> Iterator[Tensor]:
         shares = [distributed.share(rows) for rows in plan]
-        pieces = [
-            [rows[at : at + self.micro] for at in range(0, len(rows), self.micro)] for rows in shares
-        ]
+        pieces = [[rows[at : at + self.micro] for at in range(0, len(rows), self.micro)] for rows in shares]
         batches = self.examples.batches([piece for several in pieces for piece in several], self.device)
         for rows, several in zip(plan, pieces, strict=True):
             loss = torch.zeros((), device=self.device)

@@ -1,8 +1,8 @@
 """Words of texts as numbers, and their vectors.
 
-    0            padding
-    1            any word outside the vocabulary, where such words are kept
-    2, 3, …      the words of the vocabulary, by alphabet
+0            padding
+1            any word outside the vocabulary, where such words are kept
+2, 3, …      the words of the vocabulary, by alphabet
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ class WordsConfig(Config):
 
     lowercase: bool = setting(True, "lower-case the texts first")
     shortest_word: int = setting(1, "pass over words of fewer characters", at_least=1)
-    min_df: int | float = setting(2, "keep words found in at least so many texts; below 1: a share", at_least=0)
+    min_df: int | float = setting(
+        2, "keep words found in at least so many texts; below 1: a share", at_least=0
+    )
     max_df: int | float = setting(1, "keep words found in at most so many texts; up to 1: a share", above=0)
     max_words: int | None = setting(None, "keep this many of the most frequent words; none: all", at_least=1)
     vocabulary: str | None = setting(None, "file with a word on each line: keep no others")
@@ -98,11 +100,11 @@ class Words:
         """``indptr, numbers`` of the words of each text, cut off after ``longest``."""
         unknown = UNKNOWN if self.config.unknown == "mark" else None
         if self.kept is None:
-            return self.tfidf.words(
-                texts, first=FIRST, unknown=unknown, longest=longest, threads=threads
-            )
+            return self.tfidf.words(texts, first=FIRST, unknown=unknown, longest=longest, threads=threads)
         everything = int(texts.lengths.max(initial=0))
-        indptr, numbers = self.tfidf.words(texts, first=FIRST, unknown=unknown, longest=everything, threads=threads)
+        indptr, numbers = self.tfidf.words(
+            texts, first=FIRST, unknown=unknown, longest=everything, threads=threads
+        )
         table = np.full(FIRST + self.tfidf.n_features, -1 if unknown is None else UNKNOWN, np.int32)
         table[FIRST + self.kept] = FIRST + np.arange(len(self.kept), dtype=np.int32)
         table[UNKNOWN] = UNKNOWN
