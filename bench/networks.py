@@ -104,9 +104,8 @@ def main() -> None:
     options = parser.parse_args()
     train, test = (treetop.read(options.folder / f"{part}.jsonl.xz") for part in ("train", "test"))
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "processor"
-    print(
-        f"{options.folder.name}, {options.method}, {options.epochs} epochs, {device}, torch {torch.__version__}\n"
-    )
+    what = f"{options.folder.name}, {options.method}, {options.epochs} epochs"
+    print(f"{what}, {device}, torch {torch.__version__}\n")
     treetop.make(options.method, epochs=1).fit(train[: 50 * 64])  # libraries are loaded and ready then
     for number, size in enumerate(map(int, options.batches.split(","))):
         settings = dict(pair.split("=", 1) for pair in options.settings)

@@ -17,10 +17,14 @@ LABELS = [[0, 3], [1], [], [2]]
 
 def examples(**settings) -> Examples:
     indptr = np.append(0, np.cumsum([len(text) for text in TEXTS]))
-    tokens = indptr, np.array(sum(TEXTS, []), np.int32)
+    tokens = indptr, np.array([word for text in TEXTS for word in text], np.int32)
     counts = np.append(0, np.cumsum([len(labels) for labels in LABELS]))
     values = np.arange(1, 5, dtype=np.float32)
-    return Examples(tokens, sparse.csr_matrix((values, sum(LABELS, []), counts), shape=(4, 4)), **settings)
+    return Examples(
+        tokens,
+        sparse.csr_matrix((values, [label for labels in LABELS for label in labels], counts), shape=(4, 4)),
+        **settings,
+    )
 
 
 def test_rows_are_padded_or_cut():

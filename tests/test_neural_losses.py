@@ -6,7 +6,7 @@ import math
 
 import pytest
 import torch
-import torch.nn.functional as F
+from torch.nn import functional
 
 from treetop.neural.batches import Positives
 from treetop.neural.heads import LabelHead, LabelTable
@@ -36,9 +36,11 @@ def plain(loss, scores, weights, label_weights=None):
     if loss == "softmax":
         lost = weights * (torch.logsumexp(scores, 1, keepdim=True) - scores)
     elif loss == "bce":
-        lost = torch.where(weights > 0, weights * F.softplus(-scores), F.softplus(scores))
+        lost = torch.where(weights > 0, weights * functional.softplus(-scores), functional.softplus(scores))
     else:
-        lost = torch.where(weights > 0, weights * F.relu(1 - scores) ** 2, F.relu(1 + scores) ** 2)
+        lost = torch.where(
+            weights > 0, weights * functional.relu(1 - scores) ** 2, functional.relu(1 + scores) ** 2
+        )
     return (lost if label_weights is None else lost * label_weights).sum() / len(scores)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ TEXTS = Strings.of(["The C library", "a library in C, C!", "", "the R tool"])
 def rows(words: Words, texts=TEXTS, longest=10) -> list[list[str]]:
     names = ["_", "?", *words.names()]
     indptr, numbers = words.numbers(Strings.of(texts), longest, 1)
-    return [[names[n] for n in numbers[a:b]] for a, b in zip(indptr, indptr[1:], strict=False)]
+    return [[names[n] for n in numbers[a:b]] for a, b in itertools.pairwise(indptr)]
 
 
 def test_words_in_their_order():

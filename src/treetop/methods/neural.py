@@ -96,7 +96,7 @@ class NeuralMethod(Method):
     ) -> None:
         """``validation``: labelled texts on which the best epoch is found.
 
-        ``on_epoch`` is called after every epoch with what the log says of it; it may raise to end the training.
+        ``on_epoch`` is told after every epoch what the log says of it; it may raise to end the training.
         """
         config = self.config
         if dataset.texts is None:

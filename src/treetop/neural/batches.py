@@ -1,7 +1,7 @@
 """Examples as two ragged arrays, and the batches cut from them.
 
-Tokens and labels of all examples lie on the device as flat arrays, if they fit. A batch is then gathered there
-from a few row numbers: the device never waits for Python, and nothing is copied while it computes.
+Tokens and labels of all examples lie on the device as flat arrays, if they fit. A batch is then gathered
+there from a few row numbers: the device never waits for Python, and nothing is copied while it computes.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Ragged:
 
 @dataclass(frozen=True, eq=False)
 class Positives:
-    """The labels of a batch: text ``texts[i]`` of the batch has ``labels[i]`` with ``weights[i]``; 0: no entry."""
+    """The labels of a batch: its text ``texts[i]`` has ``labels[i]`` with ``weights[i]``; weight 0: no entry."""
 
     texts: Tensor
     labels: Tensor

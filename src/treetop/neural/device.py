@@ -17,7 +17,7 @@ def chosen_device(name: str) -> torch.device:
     """``auto``: a CUDA device (that of this process under torchrun), else Apple's, else the processor."""
     if name == "auto":
         if torch.cuda.is_available():
-            return torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0)))
+            return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
     try:
         device = torch.device(name)

@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
+from torch.nn import functional
 
 from .batches import Positives
 
@@ -154,16 +154,16 @@ class _Problem:
             return (mass * (normaliser[self.texts] - positive)).sum(), slopes
         real = (mass > 0).to(scores.dtype)
         if loss == "bce":
-            lost = F.softplus(scores)
+            lost = functional.softplus(scores)
             slopes = torch.sigmoid(scores)
-            instead = mass * F.softplus(-positive) - real * F.softplus(positive)
+            instead = mass * functional.softplus(-positive) - real * functional.softplus(positive)
             turn = -mass * torch.sigmoid(-positive) - real * torch.sigmoid(positive)
         else:
-            margins, positive_margins = F.relu(1 + scores), F.relu(1 - positive)
+            margins, positive_margins = functional.relu(1 + scores), functional.relu(1 - positive)
             lost = margins**2
             slopes = 2 * margins
-            instead = mass * positive_margins**2 - real * F.relu(1 + positive) ** 2
-            turn = -2 * mass * positive_margins - 2 * real * F.relu(1 + positive)
+            instead = mass * positive_margins**2 - real * functional.relu(1 + positive) ** 2
+            turn = -2 * mass * positive_margins - 2 * real * functional.relu(1 + positive)
         if self.label_weights is not None:
             columns = self.label_weights[first:last].to(scores.dtype)
             lost, slopes = lost * columns, slopes * columns
@@ -194,7 +194,7 @@ def shortlist_loss(loss: str, scores: Tensor, targets: Tensor, mask: Tensor) -> 
         sums = torch.logsumexp(scores.masked_fill(~mask, -torch.inf), 1, keepdim=True)
         lost = targets * (sums - scores)
     elif loss == "bce":
-        lost = torch.where(real, targets * F.softplus(-scores), F.softplus(scores))
+        lost = torch.where(real, targets * functional.softplus(-scores), functional.softplus(scores))
     else:
-        lost = torch.where(real, targets * F.relu(1 - scores) ** 2, F.relu(1 + scores) ** 2)
+        lost = torch.where(real, targets * functional.relu(1 - scores) ** 2, functional.relu(1 + scores) ** 2)
     return torch.where(mask, lost, 0).sum() / len(scores)

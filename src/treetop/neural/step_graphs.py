@@ -1,4 +1,4 @@
-"""Steps recorded as CUDA graphs: launching a hundred small kernels from Python takes longer than running them.
+"""Steps recorded as CUDA graphs: starting a hundred small kernels from Python takes longer than they run.
 
 A step of a shape seen for the first time is recorded (gather, loss, gradients, optimiser); from then on it is
 replayed with other rows. The few shapes that `Examples.shape_of` rounds to are soon all known.

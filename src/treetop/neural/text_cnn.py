@@ -14,8 +14,8 @@ Pooling of a feature map c of length n:
     adjacent   max(c[0:2]), max(c[1:3]), …                                    Eq. 7
     none       c
 
-With max and dynamic pooling along words, n is a text's own length, so padding has no say. Adjacent and no pooling
-along words, and every sweep along embeddings, need texts of one length: they are padded or cut to it.
+With max and dynamic pooling along words, n is a text's own length, so padding has no say. Adjacent and no
+pooling along words, and every sweep along embeddings, need texts of one length: they are padded or cut to it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn import functional
 
 from ..config import Config, setting
 from ..errors import ConfigError
@@ -111,8 +111,8 @@ class TextCNN(Network):
     def encode(self, batch: Batch) -> Tensor:
         """The vector of every text that the labels are scored with."""
         short = max(self.config.filter_sizes) - batch.tokens.shape[1]
-        tokens = F.pad(batch.tokens, (0, short)) if short > 0 else batch.tokens
-        vectors = F.dropout(self.words(tokens), self.config.embedding_dropout, self.training)
+        tokens = functional.pad(batch.tokens, (0, short)) if short > 0 else batch.tokens
+        vectors = functional.dropout(self.words(tokens), self.config.embedding_dropout, self.training)
         if self.config.sweep == "words":
             vectors = vectors.transpose(1, 2)
         pooled = [self._pool(layer(vectors), batch.lengths, layer.kernel_size[0]) for layer in self.filters]
@@ -126,7 +126,7 @@ class TextCNN(Network):
             return maps.flatten(1)
         if config.pooling == "adjacent":
             window = min(2, maps.shape[2])
-            return F.max_pool1d(maps, window, stride=1).flatten(1)
+            return functional.max_pool1d(maps, window, stride=1).flatten(1)
         places = torch.full_like(lengths, maps.shape[2])
         if config.sweep == "words":  # a text shorter than the filter has one place
             places = (torch.div(lengths - size, config.stride, rounding_mode="floor") + 1).clamp(min=1)
