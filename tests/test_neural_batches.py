@@ -15,16 +15,16 @@ TEXTS = [[5, 6, 7], [], [8], [9, 10]]
 LABELS = [[0, 3], [1], [], [2]]
 
 
-def examples(**settings) -> Examples:
-    indptr = np.append(0, np.cumsum([len(text) for text in TEXTS]))
-    tokens = indptr, np.array([word for text in TEXTS for word in text], np.int32)
-    counts = np.append(0, np.cumsum([len(labels) for labels in LABELS]))
-    values = np.arange(1, 5, dtype=np.float32)
-    return Examples(
-        tokens,
-        sparse.csr_matrix((values, [label for labels in LABELS for label in labels], counts), shape=(4, 4)),
-        **settings,
+def flat(rows: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
+    return np.append(0, np.cumsum([len(row) for row in rows])), np.array(
+        [i for row in rows for i in row], np.int32
     )
+
+
+def examples(**settings) -> Examples:
+    indptr, labels = flat(LABELS)
+    values = np.arange(1, 5, dtype=np.float32)
+    return Examples(flat(TEXTS), sparse.csr_matrix((values, labels, indptr), shape=(4, 4)), **settings)
 
 
 def test_rows_are_padded_or_cut():

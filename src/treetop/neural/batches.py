@@ -74,7 +74,7 @@ class Ragged:
 
 @dataclass(frozen=True, eq=False)
 class Positives:
-    """The labels of a batch: its text ``texts[i]`` has ``labels[i]`` with ``weights[i]``; weight 0: no entry."""
+    """The labels of a batch: its text ``texts[i]`` has ``labels[i]`` with ``weights[i]``; 0: no entry."""
 
     texts: Tensor
     labels: Tensor

@@ -64,7 +64,7 @@ class Bottleneck(nn.Module):
 
 
 class LabelTable(nn.Module):
-    """A vector and a bias for every label, scored on a shortlist: gradients touch only the candidates' rows."""
+    """A vector and a bias for every label, scored on a shortlist; gradients touch only its rows."""
 
     def __init__(self, width: int, labels: int) -> None:
         super().__init__()
