@@ -62,6 +62,8 @@ class Method(ABC):
 
     name: ClassVar[str]
     config_class: ClassVar[type[MethodConfig]]
+    same_on_any_threads: ClassVar[bool] = True
+    """Whether the number of threads has no say in a model, to the last bit."""
 
     def __init__(self, config: MethodConfig | None = None, **settings: Any) -> None:
         self.config = (config or self.config_class()).replace_settings(settings)

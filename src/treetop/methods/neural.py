@@ -54,6 +54,7 @@ class NeuralConfig(MethodConfig):
 class NeuralMethod(Method):
     """A network that ranks the labels which have training examples."""
 
+    same_on_any_threads = False  # torch adds in another order
     config: NeuralConfig
     network: Network | None = None
     used: npt.NDArray[np.int64]
