@@ -271,11 +271,12 @@ def test_without_torch(tmp_path):
 
 
 def test_info_tells_of_the_network(train, tmp_path):
-    fitted(train, epochs=2).save(tmp_path / "model")
+    model = fitted(train, epochs=2)
+    model.save(tmp_path / "model")
     shown = subprocess.run(
         command("info", tmp_path / "model"), capture_output=True, text=True, check=True
     ).stdout
-    assert "(words 348, filters 300, head 78)" in " ".join(shown.split())
+    assert f"(words {12 * len(model.words):,}, filters 300, head 78)" in " ".join(shown.split())
     assert "2 epochs, the best 2" in " ".join(shown.split())
 
 

@@ -151,9 +151,11 @@ class Tfidf:
         """
         strings = Strings.of(texts)
         left_out = -1 if unknown is None else unknown
-        return self._fitted().words(
-            strings.buffer, strings.offsets, first, left_out, longest, threads, progress
-        )
+        native = self._fitted()
+        try:
+            return native.words(strings.buffer, strings.offsets, first, left_out, longest, threads, progress)
+        except ValueError as error:
+            raise ModelError(f"words cannot be numbered: {error}") from error
 
     @property
     def n_features(self) -> int:

@@ -100,10 +100,10 @@ class Batch:
         if self.positives is not None:
             parts = (getattr(self.positives, field.name) for field in fields(Positives))
             positives = Positives(*(part.to(device, non_blocking=True) for part in parts))
-        return Batch(
-            *(getattr(self, name).to(device, non_blocking=True) for name in ("tokens", "lengths", "rows")),
-            positives,
+        tokens, lengths, rows = (
+            part.to(device, non_blocking=True) for part in (self.tokens, self.lengths, self.rows)
         )
+        return Batch(tokens, lengths, rows, positives)
 
 
 @dataclass(frozen=True)

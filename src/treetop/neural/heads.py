@@ -18,6 +18,7 @@ class LabelHead(nn.Module):
         self.bias = nn.Parameter(torch.zeros(labels))
         self.loss_name = loss
         self.block = block
+        self.label_weights: Tensor | None
         self.register_buffer("label_weights", None, persistent=False)
 
     def loss(self, hidden: Tensor, positives: Positives) -> Tensor:

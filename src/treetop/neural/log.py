@@ -37,4 +37,4 @@ def _board(folder: str) -> Any:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise ConfigError("tensorboard: the log needs the package, pip install tensorboard") from None
-    return SummaryWriter(folder)  # type: ignore[no-untyped-call]
+    return SummaryWriter(folder)

@@ -40,7 +40,7 @@ def all_label_loss(
     if torch.is_autocast_enabled(hidden.device.type):
         hidden = hidden.to(torch.get_autocast_dtype(hidden.device.type))
     with torch.autocast(hidden.device.type, enabled=False):
-        total: Tensor = _AllLabels.apply(
+        total: Tensor = _AllLabels.apply(  # type: ignore[no-untyped-call]
             hidden,
             weight,
             bias,
@@ -75,7 +75,7 @@ class _AllLabels(torch.autograd.Function):
         return total
 
     @staticmethod
-    def backward(ctx: Any, scale: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, scale: Tensor) -> tuple[Tensor | None, ...]:
         gradients = [None if g is None else g * scale.to(g.dtype) for g in ctx.saved_tensors]
         return (*gradients, None, None, None, None, None, None)
 

@@ -115,7 +115,10 @@ class TextCNN(Network):
         vectors = functional.dropout(self.words(tokens), self.config.embedding_dropout, self.training)
         if self.config.sweep == "words":
             vectors = vectors.transpose(1, 2)
-        pooled = [self._pool(layer(vectors), batch.lengths, layer.kernel_size[0]) for layer in self.filters]
+        pooled = [
+            self._pool(layer(vectors), batch.lengths, size)
+            for layer, size in zip(self.filters, self.config.filter_sizes, strict=True)
+        ]
         hidden: Tensor = self.hidden(torch.relu(torch.cat(pooled, 1)))
         return hidden
 
@@ -148,7 +151,7 @@ def _segment_maxima(maps: Tensor, places: Tensor, pools: int) -> Tensor:
     steps = torch.arange(widest, device=maps.device)
     at = torch.minimum(first[..., None] + steps, last[..., None])  # texts × pools × widest
     spread = at.flatten(1)[:, None].expand(-1, maps.shape[1], -1)
-    return maps.gather(2, spread).unflatten(2, (pools, widest)).amax(3)
+    return maps.gather(2, spread).view(*maps.shape[:2], pools, widest).amax(3)
 
 
 def _first_weights(parameter: nn.Parameter, init: str) -> None:

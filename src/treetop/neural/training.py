@@ -198,8 +198,8 @@ class Training:
         """Adds the gradients of a part of a batch of ``of`` texts."""
         narrow = self.precision != torch.float32
         with torch.autocast(self.device.type, self.precision, enabled=narrow, cache_enabled=False):
-            loss = self.network(batch) * (len(batch) / of)
-        self.scaler.scale(loss).backward()
+            loss: Tensor = self.network(batch) * (len(batch) / of)
+        self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
         return loss.detach()
 
     def _move(self) -> None:

@@ -17,7 +17,7 @@ import torch
 from torch import nn
 
 from ..config import Config, setting
-from ..errors import DataError
+from ..errors import ConfigError, DataError
 from ..features import Tfidf, TfidfConfig
 from ..strings import Strings
 from .batches import PADDING
@@ -75,7 +75,7 @@ class Words:
         settings = config.tfidf()
         try:
             tfidf = Tfidf(settings).fit(texts, threads)
-        except DataError:
+        except (DataError, ConfigError):
             if settings.min_df == 1:
                 raise
             # So few texts share no word: each keeps its own.
