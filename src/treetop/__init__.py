@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from .comparison import Variant as Variant
+    from .comparison import compare as compare
     from .data import Dataset as Dataset
     from .data import read as read
     from .data import write as write
@@ -51,9 +53,11 @@ _HOMES = {
     "Parabel": ".methods.parabel",
     "Predictions": ".predictions",
     "Strings": ".strings",
+    "Variant": ".comparison",
     "XMLCNN": ".methods.xml_cnn",
     "XMLCNNImpl": ".methods.xml_cnn",
     "XRLinear": ".methods.xr_linear",
+    "compare": ".comparison",
     "evaluate": ".metrics",
     "load": ".methods",
     "make": ".methods",
@@ -78,9 +82,11 @@ __all__ = [
     "Parabel",
     "Predictions",
     "Strings",
+    "Variant",
     "XMLCNNImpl",
     "XRLinear",
     "__version__",
+    "compare",
     "evaluate",
     "load",
     "make",

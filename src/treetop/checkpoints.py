@@ -59,10 +59,8 @@ def keeping(folder: str | os.PathLike[str], *, resume: bool) -> Iterator[None]:
             place.rmdir()  # if nothing was finished
 
 
-def name_of(kind: str, *parts: Any) -> str | None:
-    """The name of a piece made from ``parts``: arrays, or what has a telling repr. None: nothing is kept."""
-    if _folder.get() is None:
-        return None
+def digest_of(*parts: Any) -> str:
+    """A hash of ``parts``: arrays, or what has a telling repr."""
     digest = xxhash.xxh3_128()
     for part in parts:
         if isinstance(part, np.ndarray):
@@ -70,7 +68,12 @@ def name_of(kind: str, *parts: Any) -> str | None:
             digest.update(np.ascontiguousarray(part).data)
         else:
             digest.update(f"{part!r}\n".encode())  # the end shows: 0.1 and 12 are not 0.11 and 2
-    return f"{kind}-{digest.hexdigest()}"
+    return digest.hexdigest()
+
+
+def name_of(kind: str, *parts: Any) -> str | None:
+    """The name of a piece made from ``parts``. None: nothing is kept."""
+    return None if _folder.get() is None else f"{kind}-{digest_of(*parts)}"
 
 
 def folder() -> Path | None:

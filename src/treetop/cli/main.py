@@ -12,6 +12,7 @@ from .. import __version__
 from . import failures
 from .calibrate import calibrate, calibrate_help
 from .command import Debug, Quiet, add_command
+from .compare import compare
 from .data_build import build, build_help
 from .data_convert import convert
 from .data_info import data_info
@@ -24,6 +25,7 @@ from .info import info
 from .methods import methods
 from .options import both_helps, format_help, method_settings_help
 from .predict import predict
+from .studies import studies
 from .train import train, train_help
 from .update import update
 
@@ -65,9 +67,11 @@ add_command(app, evaluate, help_from=both_helps)
 add_command(app, explain, help_from=both_helps)
 add_command(app, update, help_from=both_helps)
 add_command(app, calibrate, help_from=calibrate_help)
+add_command(app, compare, help_from=both_helps)
 add_command(app, ensemble, help_from=ensemble_help)
 add_command(app, info)
 add_command(app, methods)
+add_command(app, studies)
 
 data = typer.Typer(name="data", no_args_is_help=True, help="Look at, convert, split and build data sets.")
 app.add_typer(data)

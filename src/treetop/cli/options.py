@@ -132,14 +132,21 @@ class LabelledReading(Reading):
                 split=self.split,
             )
 
-    def read_beside(self, path: Path, split: str) -> Dataset:
+    def read_beside(
+        self, path: Path, split: str, *, group: str | None = None, label_texts: Path | None = None
+    ) -> Dataset:
         """A second data set of the same kind; of a folder, its split of that name."""
-        from ..data.files import Input
-        from ..data.formats.recognise import recognise_input
+        chosen = dataclasses.replace(self, split=split if holds_splits(path) else None)
+        return chosen.read(path, group=group, label_texts=label_texts)
 
-        with Input(path) as source:
-            several = source.is_folder and recognise_input(source).has_splits
-        return dataclasses.replace(self, split=split if several else None).read(path)
+
+def holds_splits(path: Path) -> bool:
+    """Whether it is a folder of several data sets under one naming scheme."""
+    from ..data.files import Input
+    from ..data.formats.recognise import recognise_input
+
+    with Input(path) as source:
+        return source.is_folder and recognise_input(source).has_splits
 
 
 def _title(path: Path) -> str:

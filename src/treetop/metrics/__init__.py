@@ -2,7 +2,7 @@
 
 from .documents import DEFAULT_METRICS, DocumentScores, Options, document_scores
 from .evaluation import Metrics, evaluate
-from .intervals import Difference, Interval, compare, confidence_intervals
+from .intervals import Difference, Interval, compare, compare_scores, confidence_intervals
 from .labels import BUCKETS, FrequencyBucket, LabelReport, LabelRow, by_frequency, label_report
 from .propensity import DEFAULT_PROPENSITY, PROPENSITY, inverse_propensity
 from .reliability import ReliabilityBin, reliability
@@ -23,6 +23,7 @@ __all__ = [
     "ReliabilityBin",
     "by_frequency",
     "compare",
+    "compare_scores",
     "confidence_intervals",
     "document_scores",
     "evaluate",

@@ -6,7 +6,7 @@ resampled as ratios. Coverage, ECE and the macro averages are not sums over docu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -89,7 +89,6 @@ def compare(
     could be swapped; p = (1 + swaps that give a difference at least as large) / (1 + ``samples``).
     ``options`` are those of `evaluate`; ``train_counts`` belong to ``first.labels``.
     """
-    _check(len(truth), level, samples)
     if options.get("train") is None:
         second = second.aligned_to(first.labels)
     mine = document_scores(first, truth, **options)
@@ -99,7 +98,20 @@ def compare(
         padded[: len(first.labels)] = counts
         options["train_counts"] = padded
     theirs = document_scores(second, truth, **options)
+    return compare_scores(mine, theirs, level=level, samples=samples, seed=seed)
 
+
+def compare_scores(
+    mine: Mapping[str, DocumentScores],
+    theirs: Mapping[str, DocumentScores],
+    *,
+    level: float = 0.95,
+    samples: int = 1000,
+    seed: int = 0,
+) -> dict[str, Difference]:
+    """`compare` of scores that are already there, of the same documents and metrics."""
+    documents = len(next(iter(mine.values())).numerator)
+    _check(documents, level, samples)
     rng = np.random.default_rng(seed)
     a, b = _columns(mine), _columns(theirs)
     observed = _ratio(a.sum(axis=0)) - _ratio(b.sum(axis=0))
@@ -110,14 +122,14 @@ def compare(
 
     both = np.hstack([a, b])
     drawn = np.vstack(
-        [difference(sums) for sums in _weighted_sums(both, _bootstrap_weights(len(truth), rng), samples)]
+        [difference(sums) for sums in _weighted_sums(both, _bootstrap_weights(documents, rng), samples)]
     )
     low, high = _bounds(drawn, level)
 
     # Swapping document i moves its a to b and its b to a: Σa + Σ swap·(b − a), and Σb − the same.
     extreme = np.zeros(len(mine), np.int64)
     total, change = both.sum(axis=0), b - a
-    for moved in _weighted_sums(change, _swap_weights(len(truth), rng), samples):
+    for moved in _weighted_sums(change, _swap_weights(documents, rng), samples):
         swapped = difference(total + np.hstack([moved, -moved]))
         extreme += (np.abs(swapped) >= np.abs(observed) - 1e-9).sum(axis=0)
     return {
@@ -164,7 +176,7 @@ def _weighted_sums(columns: Floats, weights: Weights, samples: int) -> Iterator[
         yield weights(min(block, samples - start)) @ columns
 
 
-def _columns(scores: dict[str, DocumentScores]) -> Floats:
+def _columns(scores: Mapping[str, DocumentScores]) -> Floats:
     """Documents × (all numerators, then all denominators)."""
     parts = [score.numerator for score in scores.values()] + [score.denominator for score in scores.values()]
     return np.column_stack(parts)

@@ -1,0 +1,84 @@
+"""`Variant`: a method with settings, under a name of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import ConfigError
+from ..methods import Method, MethodConfig, make, method_class
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What a row of a comparison is about."""
+
+    name: str
+    method: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Those that differ from the method's own. The seed is not among them: a comparison gives it."""
+
+    def __post_init__(self) -> None:
+        if not self.name.strip():
+            raise ConfigError(f"a variant of {self.method} has no name")
+        if "seed" in self.settings:
+            raise ConfigError(f"{self.name}: a variant has no seed of its own, the comparison gives it")
+
+    @classmethod
+    def of(cls, name: str, method: str, *layers: Mapping[str, Any]) -> Variant:
+        """Settings in layers, by short or full names; a later layer has the last word.
+
+        The variant keeps full names and proper types, of what differs from the method's defaults.
+        """
+        defaults = method_class(method).config_class()
+        config: MethodConfig = defaults
+        for layer in layers:
+            try:
+                config = config.replace_settings(layer)
+            except ConfigError as error:
+                raise ConfigError(f"{name} ({method}): {error}") from None
+        usual = {setting.name: setting.value for setting in defaults.settings()}
+        changed = {item.name: item.value for item in config.settings() if item.value != usual[item.name]}
+        return cls(name, method, changed)
+
+    def make(self, seed: int, threads: int | None = None, device: str | None = None) -> Method:
+        """An untrained model. A method that runs on no device of its own is not told of one."""
+        try:
+            model = make(self.method, **{**self.settings, "seed": seed})
+            wanted = {} if threads is None else {"threads": threads}
+            if device is not None and hasattr(model.config, "device"):
+                wanted["device"] = device
+            model.config = model.config.replace_settings(wanted)
+        except ConfigError as error:
+            raise ConfigError(f"{self.name}: {error}") from None
+        return model
+
+
+def parse_variant(text: str) -> tuple[str, str, dict[str, str]]:
+    """``wide=kim-cnn,filters=768,filter_sizes=2-4-8`` → name, method and settings."""
+    name, equals, rest = text.partition("=")
+    method, *pairs = rest.split(",")
+    if not equals or not name.strip() or not method.strip() or "=" in method:
+        raise ConfigError(f"a variant is written NAME=METHOD,SETTING=VALUE,…, not {text!r}")
+    settings = {}
+    for pair in pairs:
+        setting, equals, value = pair.partition("=")
+        if not equals or not setting.strip():
+            raise ConfigError(
+                f"the variant {name.strip()!r} has {pair!r} where SETTING=VALUE is wanted; a list of numbers"
+                " is written 2-4-8"
+            )
+        settings[setting.strip()] = value
+    return name.strip(), method.strip(), settings
+
+
+def settings_text(settings: Mapping[str, Any]) -> str:
+    """``filters=768,filter_sizes=2-4-8``"""
+    return ",".join(f"{name}={_value_text(value)}" for name, value in settings.items())
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, tuple | list):
+        return "-".join(map(str, value))
+    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,1 @@
+"""Comparisons for people: tables, Markdown pages and pictures."""

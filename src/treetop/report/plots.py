@@ -1,0 +1,149 @@
+"""Pictures of a comparison, as SVG that reads on white and on black."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..comparison import Comparison
+from ..data.files import Output
+from ..errors import MissingExtraError, TreetopError
+
+INK = "#7a7a7a"
+"""Contrast above 4 on white and on black."""
+COLOURS = ("#1f9e63", "#e0792a", "#4f8bd6", "#b666c9", "#c9a227", "#d65f7d", "#3aa6a6", "#8c8c8c")
+MARKERS = "os^vDPX"
+
+
+def draw_all(comparison: Comparison, folder: Path) -> list[tuple[str, str]]:
+    """Writes what there is something to show of; gives titles and file names."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise MissingExtraError("drawing the comparison", "plots") from None
+    style = {
+        "svg.hashsalt": "treetop",
+        "svg.fonttype": "none",
+        "font.family": "sans-serif",
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+    }
+    style |= dict.fromkeys(
+        ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK
+    )
+    drawn = []
+    with matplotlib.rc_context(style):
+        for title, file, draw in _pictures(comparison):
+            _write(draw(comparison), folder / file)
+            drawn.append((title, file))
+    return drawn
+
+
+Draw = Callable[[Comparison], Any]
+
+
+def _pictures(comparison: Comparison) -> list[tuple[str, str, Draw]]:
+    metric = comparison.leading_metric
+    pictures: list[tuple[str, str, Draw]] = [(f"{metric} of every variant", "accuracy.svg", draw_accuracy)]
+    if any(comparison.parameters(name) for name in comparison.names):
+        pictures.append((f"{metric} against parameters", "parameters.svg", draw_parameters))
+    if any(run.epochs for runs in comparison.runs.values() for run in runs):
+        pictures.append(("Loss and validation figures of every epoch", "training.svg", draw_training))
+    return pictures
+
+
+def draw_accuracy(comparison: Comparison) -> Any:
+    """Means of the leading metric with their deviations, and every run as a small dot."""
+    metric = comparison.leading_metric
+    figure, (axes,) = _figure(1, 1.2 + 0.32 * len(comparison.names))
+    for place, name in enumerate(comparison.names):
+        spread = comparison.spread(name, metric)
+        values = [run.metrics[metric] for run in comparison.runs[name]]
+        axes.plot(values, [place] * len(values), ".", color=INK, alpha=0.6)
+        look = _look(place)
+        axes.errorbar(spread.mean, place, xerr=spread.deviation or 0, capsize=3, **look)
+    axes.set_yticks(range(len(comparison.names)), comparison.names)
+    axes.invert_yaxis()
+    axes.set_xlabel(
+        f"{metric}, percent" + ("; bars: standard deviation" if len(comparison.seeds) > 1 else "")
+    )
+    return figure
+
+
+def draw_parameters(comparison: Comparison) -> Any:
+    """The leading metric over the number of parameters: what does a larger network buy?"""
+    metric = comparison.leading_metric
+    figure, (axes,) = _figure(1, 4.2 + 0.11 * len(comparison.names))
+    for place, name in enumerate(comparison.names):
+        parts = comparison.parameters(name)
+        if parts is not None:
+            spread = comparison.spread(name, metric)
+            error = spread.deviation or 0
+            axes.errorbar(sum(parts.values()), spread.mean, yerr=error, capsize=3, label=name, **_look(place))
+    axes.set_xscale("log")
+    axes.set(xlabel="parameters", ylabel=f"{metric}, percent")
+    _legend(figure)
+    return figure
+
+
+def draw_training(comparison: Comparison) -> Any:
+    """The loss of every epoch and, where texts were held out, the figure that epochs were judged by."""
+    judged = {name: _judged_by(comparison, name) for name in comparison.names}
+    panels = ["loss", *dict.fromkeys(metric for metric in judged.values() if metric)]
+    figure, several = _figure(len(panels), 4.2 + 0.11 * len(comparison.names))
+    for axes, panel in zip(several, panels, strict=True):
+        for place, name in enumerate(comparison.names):
+            means = _means_over_seeds(comparison, name, panel) if panel in ("loss", judged[name]) else []
+            if means:
+                label = name if panel == "loss" else None
+                axes.plot(range(1, len(means) + 1), means, color=_look(place)["color"], label=label)
+        axes.set(xlabel="epoch", ylabel=panel if panel == "loss" else f"{panel} on texts held out, percent")
+    several[0].set_yscale("log")
+    _legend(figure)
+    return figure
+
+
+def _judged_by(comparison: Comparison, name: str) -> str | None:
+    """The metric that a network's epochs were judged by; None where nothing was held out."""
+    run = comparison.runs[name][0]
+    metric: str | None = run.config.get("training", {}).get("metric")
+    return metric if run.epochs and metric in run.epochs[0] else None
+
+
+def _means_over_seeds(comparison: Comparison, name: str, figure: str) -> list[float]:
+    """Of every epoch that some run has; a run that stopped early has no say after its end."""
+    courses = [[float(epoch[figure]) for epoch in run.epochs] for run in comparison.runs[name]]
+    longest = max(map(len, courses))
+    of_epoch = ([course[at] for course in courses if at < len(course)] for at in range(longest))
+    return [sum(values) / len(values) for values in of_epoch]
+
+
+def _look(place: int) -> dict[str, Any]:
+    """A colour and a mark; more than fifty variants are told apart before they repeat."""
+    return {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)]}
+
+
+def _figure(panels: int, height: float) -> tuple[Any, list[Any]]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.5 if panels == 1 else 4.6 * panels, height), layout="constrained")
+    axes = [figure.add_subplot(1, panels, panel + 1) for panel in range(panels)]
+    for one in axes:
+        one.grid(True, color=INK, alpha=0.25, linewidth=0.6)
+    return figure, axes
+
+
+def _legend(figure: Any) -> None:
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize="small")
+
+
+def _write(figure: Any, path: Path) -> None:
+    content = io.BytesIO()
+    figure.savefig(content, format="svg", transparent=True, metadata={"Date": None})
+    try:
+        with Output() as output:
+            output.binary(path).write(content.getvalue())
+    except OSError as error:
+        raise TreetopError(f"{path}: cannot be written ({error.strerror or error})") from None

@@ -1,0 +1,264 @@
+"""The command compare, its reports, and the studies it knows."""
+
+from __future__ import annotations
+
+import functools
+import json
+
+import pytest
+
+import treetop
+from test_cli import call, python
+from test_contract import topic_texts
+from test_neural_training import write_jsonl
+from treetop import Dataset, Variant
+from treetop.comparison import Contrast, compare
+from treetop.errors import ConfigError
+from treetop.report.markdown import to_markdown
+from treetop.studies import EXPECTATIONS, Claim, load_study, study_names
+from treetop.studies.verdicts import outcome, verdicts
+
+TINY = {
+    "filters": 4,
+    "dimension": 4,
+    "epochs": 2,
+    "max_length": 12,
+    "batch_size": 32,
+    "threads": 1,
+    "device": "cpu",
+}
+
+
+@pytest.fixture
+def run(capsys):
+    return functools.partial(call, capsys)
+
+
+@pytest.fixture(scope="module")
+def train() -> Dataset:
+    return Dataset.from_texts(*topic_texts(120, seed=0), source="train")
+
+
+@pytest.fixture(scope="module")
+def test() -> Dataset:
+    return Dataset.from_texts(*topic_texts(40, seed=1), source="test")
+
+
+# -- studies -------------------------------------------------------------------------------------------------
+
+SWITCHES = {"sweep", "pooling", "pools", "filter_sizes", "filters", "stride", "hidden", "loss"}
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_the_rows_of_a_study_differ_in_what_they_say_only(name):
+    study = load_study(name)
+    configs = []
+    for row, variant in zip(study.rows, study.variants(), strict=True):
+        config = {item.name: item.value for item in variant.make(seed=0).config.settings()}
+        for setting, value in {**study.settings, **row.settings}.items():
+            full = next(item for item in config if item.rpartition(".")[2] == setting)
+            assert config[full] == (tuple(value) if isinstance(value, list) else value), (row.name, setting)
+        assert {"P@1"} <= set(row.published) <= {"P@1", "P@3", "P@5", "nDCG@3", "nDCG@5"}
+        configs.append(config)
+    differing = {item for item in configs[0] if len({config[item] for config in configs}) > 1}
+    assert {item.rpartition(".")[2] for item in differing} <= SWITCHES
+    names = {row.name for row in study.rows}
+    for claim in study.claims:
+        assert claim.first in names and claim.second in names and claim.expects in EXPECTATIONS
+        assert (claim.within > 0) == (claim.expects == "alike")
+
+
+def test_studies_have_every_row():
+    rows = {name.rpartition("-")[2]: len(load_study(name).rows) for name in study_names()}
+    assert rows == {"4": 6, "5": 5, "7": 5, "10": 8, "11": 5, "12": 4}  # Table 5 has a row of Table 4 besides
+    every = [row.name for name in study_names() for row in load_study(name).rows]
+    assert len(every) == len(set(every))  # so several can be run together
+    with pytest.raises(ConfigError, match="did you mean 'xml-cnn-table-4'"):
+        load_study("xml-cnn-table4")
+
+
+def test_rows_of_table_12_have_equal_parameters():
+    widths = {
+        row.name: row.settings["filters"] * row.settings["pools"]
+        for row in load_study("xml-cnn-table-12").rows
+    }
+    assert list(widths.values()) == [256, 256, 1024, 1024]
+
+
+def test_changes_reach_what_rows_share():
+    study = load_study("xml-cnn-table-7")
+    models = [variant.make(seed=0) for variant in study.variants({"epochs": 3, "pools": 9, "filters": 5})]
+    assert {model.config.epochs for model in models} == {3} and {
+        model.config.cnn.filters for model in models
+    } == {5}
+    assert models[4].config.cnn.pools == 2  # its own
+
+
+@pytest.mark.parametrize(
+    ("expects", "difference", "verdict"),
+    [
+        ("better", 3.0, "agrees"), ("better", -3.0, "disagrees"), ("better", 0.5, "too close to tell"),
+        ("not better", 3.0, "disagrees"), ("not better", -3.0, "agrees"), ("not better", 0.5, "agrees"),
+        ("alike", 0.9, "agrees"), ("alike", -3.0, "disagrees"), ("alike", 1.5, "too close to tell"),
+    ],
+)  # fmt: skip
+def test_verdicts(expects, difference, verdict):
+    claim = Claim("it is so", "a", "b", expects, within=1.0)
+    contrast = Contrast(difference, 1.0, difference - 1, difference + 1, 0.01)
+    assert contrast.decided == (abs(difference) > 2)
+    assert outcome(claim, contrast) == verdict
+
+
+def test_decided_needs_seeds_and_texts():
+    assert Contrast(3.0, 1.0, 0.1, 6.0, 0.01).decided
+    assert not Contrast(3.0, 1.6, 0.1, 6.0, 0.01).decided
+    assert not Contrast(3.0, 1.0, -0.1, 6.0, 0.06).decided
+    assert Contrast(-3.0, None, -6.0, -0.1, 0.01).decided
+
+
+# -- the report and the command ------------------------------------------------------------------------------
+
+
+def test_the_report_of_a_study(train, test, tmp_path):
+    pytest.importorskip("matplotlib")
+    from treetop.report.plots import draw_all
+
+    study = load_study("xml-cnn-table-7")
+    comparison = compare([*study.variants(TINY), Variant("linear", "xr-linear")], train, test, seeds=2)
+    found = verdicts(study, comparison)
+    assert [round(item.published, 2) for item in found] == [8.15, -4.37, 1.06, 2.38, 1.99]
+    means = {name: comparison.spread(name, "P@1").mean for name in comparison.names}
+    assert found[0].contrast.difference == pytest.approx(
+        means[study.rows[1].name] - means[study.rows[0].name]
+    )
+    pictures = draw_all(comparison, tmp_path)
+    assert [file for _, file in pictures] == ["accuracy.svg", "parameters.svg", "training.svg"]
+    assert all((tmp_path / file).read_text().rstrip().endswith("</svg>") for _, file in pictures)
+    page = to_markdown(comparison, [(study, found)], pictures)
+    row = next(line for line in page.splitlines() if line.startswith("| Eq. 4, no hidden layer, max |"))
+    spread = comparison.spread("Eq. 4, no hidden layer, max", "P@1")
+    parts = comparison.parameters("Eq. 4, no hidden layer, max")
+    assert f"| {spread.mean:.2f} ± {spread.deviation:.2f} |" in row and f"| {sum(parts.values()):,} |" in row
+    assert (
+        "| +8.15 |" in page
+        and "of 5 claims agree" in page
+        and "![P@1 of every variant](accuracy.svg)" in page
+    )
+    for line in page.splitlines():  # cells are never cut by what a name holds
+        if line.startswith("|"):
+            assert line.endswith("|")
+
+
+def test_the_command(train, tmp_path, run):
+    write_jsonl(tmp_path / "train.jsonl", train)
+    out = tmp_path / "out"
+    arguments = (
+        *(
+            "compare",
+            tmp_path / "train.jsonl",
+            "--methods",
+            "xr-linear,plt",
+            "--variant",
+            "narrow=xr-linear,beam=1",
+        ),
+        *("--set", "tree.leaf_size=2", "--seeds", 2, "--threads", 1, "--report", out),
+    )
+    outcome = run(*arguments, quiet=False)
+    assert outcome.code == 0 and "out/report.md: 3 variants, 2 seeds" in outcome.err.replace("\\", "/")
+    assert [line.split()[0] for line in outcome.out.splitlines()] == ["variant", "xr-linear", "plt", "narrow"]
+    content = json.loads((out / "report.json").read_text())
+    assert content["data"]["train"]["examples"] == 96 and content["data"]["test"]["examples"] == 24
+    assert [variant["settings"] for variant in content["variants"]] == [
+        {"tree.leaf_size": 2},
+        {"tree.leaf_size": 2},
+        {"tree.leaf_size": 2, "linear.beam": [1]},
+    ]
+    part, held_out = train.split(0.2)
+    expected = treetop.make("plt", leaf_size=2, seed=1).fit(part).evaluate(held_out)
+    assert content["variants"][1]["runs"][1]["metrics"] == pytest.approx(expected.to_dict())
+    assert json.loads(run(*arguments, "--json").out) == content  # and nothing was trained again
+    assert "## Against the best" in (out / "report.md").read_text()
+
+
+def test_the_command_with_a_study(train, test, tmp_path, run):
+    write_jsonl(tmp_path / "train.jsonl", train)
+    write_jsonl(tmp_path / "test.jsonl", test)
+    changes = [
+        item for name, value in TINY.items() if name != "device" for item in ("--set", f"{name}={value}")
+    ]
+    outcome = run(
+        "compare", tmp_path, "--study", "xml-cnn-table-12", *changes, "--seeds", 1, "--device", "cpu"
+    )
+    assert outcome.code == 0, outcome.err
+    assert (
+        "1,024 filters, 1 pool" in outcome.out
+        and "Table 12" in outcome.out
+        and "of 6 claims agree" in outcome.out
+    )
+
+
+def test_the_splits_of_a_folder(train, test, tmp_path, run):
+    write_jsonl(tmp_path / "train.jsonl", train)
+    xr = ("--methods", "xr-linear", "--seeds", 1, "--json")
+    run("compare", tmp_path, *xr).sentence(2, "holds no test split", "--validation")
+    sizes = [
+        json.loads(run("compare", tmp_path, *xr, *more).out)["data"] for more in (["--validation", 0.5],)
+    ]
+    assert [(size["train"]["examples"], size["test"]["examples"]) for size in sizes] == [(60, 60)]
+    write_jsonl(tmp_path / "test.jsonl", test)
+    for arguments in ((tmp_path,), (tmp_path / "train.jsonl", "--test", tmp_path / "test.jsonl")):
+        data = json.loads(run("compare", *arguments, *xr).out)["data"]
+        assert (data["train"]["examples"], data["test"]["examples"]) == (120, 40)
+    raw = tmp_path / "raw"
+    treetop.write(train, raw, format="rawtext", split="train")
+    treetop.write(test, raw, format="rawtext", split="test")
+    assert json.loads(run("compare", raw, *xr).out)["data"]["test"]["examples"] == 40
+    treetop.write(train, tmp_path / "one.arrays")  # a folder, but of one data set
+    assert json.loads(run("compare", tmp_path / "one.arrays", *xr).out)["data"]["test"]["examples"] == 24
+
+
+def test_groups_stay_together(tmp_path, run):
+    texts, labels = topic_texts(60, seed=0)
+    with (tmp_path / "train.jsonl").open("w") as file:
+        for row, (text, names) in enumerate(zip(texts, labels, strict=True)):
+            file.write(json.dumps({"text": text, "labels": names, "author": str(row // 20)}) + "\n")
+    outcome = run(
+        "compare", tmp_path / "train.jsonl", "--methods", "xr-linear", "--group", "author", "--json"
+    )
+    assert json.loads(outcome.out)["data"]["test"]["examples"] == 20
+
+
+def test_mistakes(train, tmp_path, run):
+    data = write_jsonl(tmp_path / "t.jsonl", train) or tmp_path / "t.jsonl"
+    run("compare", data).sentence(2, "nothing to compare", "--methods")
+    run("compare", data, "--methods", "xr-linear,kim-cn").sentence(2, "'kim-cn'", "did you mean 'kim-cnn'?")
+    run("compare", data, "--methods", "kim-cnn,plt", "--set", "filters=3").sentence(
+        2, "plt", "no setting 'filters'"
+    )
+    run("compare", data, "--study", "xml-cnn-table-6").sentence(2, "'xml-cnn-table-6'")
+    run("compare", data, "--variant", "a=xr-linear,2").sentence(2, "SETTING=VALUE")
+    run("compare", data, "--methods", "plt", "--report", data).sentence(2, "is a file, not a folder")
+    both = ("--test", data, "--validation", 0.1)
+    run("compare", data, "--methods", "plt", *both).sentence(2, "--test and --validation")
+    run("compare", tmp_path / "none", "--methods", "plt").sentence(2, "no such file")
+    run("compare", data, "--methods", "plt,plt").sentence(2, "two variants are called 'plt'")
+
+
+def test_without_matplotlib(train, tmp_path):
+    write_jsonl(tmp_path / "train.jsonl", train)
+    code = (
+        "import sys; sys.modules['matplotlib'] = None; from treetop.cli.main import main\n"
+        f"main(['compare', {str(tmp_path / 'train.jsonl')!r}, '--methods', 'xr-linear', '--seeds', '1',"
+        f" '--report', {str(tmp_path / 'out')!r}])"
+    )
+    outcome = python("-c", code)
+    assert outcome.code == 0 and "pip install 'treetop[plots]'" in outcome.err
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"report.md", "report.json", "runs"}
+
+
+def test_the_studies_are_listed(run):
+    assert [line.split()[0] for line in run("studies").out.splitlines()[:6]] == study_names()
+    shown = run("studies", "xml-cnn-table-4").out
+    assert "XML-CNN, embeddings, Eq. 7" in shown and "stride=2" in shown and "filter_sizes=2-4-8" in shown
+    assert json.loads(run("studies", "xml-cnn-table-4", "--json").out)["rows"][0]["method"] == "kim-cnn"
+    run("studies", "xml").sentence(2, "there is no study 'xml'")
