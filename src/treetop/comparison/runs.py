@@ -135,7 +135,7 @@ def _measured(variant: Variant, seed: int, train: Dataset, test: Dataset, condit
         threads=model.threads,
         jobs=conditions.jobs,
         treetop=__version__,
-        ranked=predictions.ranked(depth),
+        ranked=predictions.aligned_to(train.labels).ranked(depth),
     )
 
 
