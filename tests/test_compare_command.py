@@ -104,16 +104,16 @@ def test_changes_reach_what_rows_share():
 )  # fmt: skip
 def test_verdicts(expects, difference, verdict):
     claim = Claim("it is so", "a", "b", expects, within=1.0)
-    contrast = Contrast(difference, 1.0, difference - 1, difference + 1, 0.01)
+    contrast = Contrast(difference, 1.0, 0.01, difference - 2, difference + 2, 0.01)
     assert contrast.decided == (abs(difference) > 2)
     assert outcome(claim, contrast) == verdict
 
 
 def test_decided_needs_seeds_and_texts():
-    assert Contrast(3.0, 1.0, 0.1, 6.0, 0.01).decided
-    assert not Contrast(3.0, 1.6, 0.1, 6.0, 0.01).decided
-    assert not Contrast(3.0, 1.0, -0.1, 6.0, 0.06).decided
-    assert Contrast(-3.0, None, -6.0, -0.1, 0.01).decided
+    assert Contrast(3.0, 1.0, 0.04, 0.1, 6.0, 0.01).decided
+    assert not Contrast(3.0, 1.6, 0.06, 0.1, 6.0, 0.01).decided
+    assert not Contrast(3.0, 1.0, 0.04, -0.1, 6.0, 0.06).decided
+    assert Contrast(-3.0, None, None, -6.0, -0.1, 0.01).decided
 
 
 # -- the report and the command ------------------------------------------------------------------------------

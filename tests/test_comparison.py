@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import treetop
 from test_cli import python
@@ -241,7 +242,8 @@ def test_means_and_deviations_by_hand():
     assert comparison.best == "good"
     contrast = comparison.contrast("good", "bad")["P@1"]
     assert contrast.difference == 50 and contrast.deviation == pytest.approx(math.sqrt((200 + 3200) / 2))
-    assert not contrast.decided
+    t_test = stats.ttest_ind([100, 80], [80, 0], equal_var=False)
+    assert contrast.p_of_seeds == pytest.approx(t_test.pvalue) and not contrast.decided
     with pytest.raises(ConfigError, match="no variant 'other'; it has good, bad"):
         comparison.spread("other", "P@1")
 
@@ -252,11 +254,11 @@ def test_one_seed_has_no_deviation_and_the_interval_of_its_texts():
     contrast = comparison.contrast("good", "bad")["P@1"]
     good, bad = (comparison.runs[name][0].predictions(comparison.train.labels) for name in ("good", "bad"))
     expected = compare_predictions(good, bad, comparison.test, train=comparison.train, ks=(1,))["P@1"]
-    assert contrast == (expected.difference, None, expected.low, expected.high, expected.p_value)
+    assert contrast == (expected.difference, None, None, expected.low, expected.high, expected.p_value)
 
 
 def test_scores_of_a_text_are_averaged_over_the_seeds():
     """Two runs that are right by turns are half right about every text: other texts would change nothing."""
     turns = by_hand(turns=["abcc", "ccab"], wrong=["cccc", "cccc"]).contrast("turns", "wrong")["P@1"]
     assert (turns.difference, turns.low, turns.high) == (50, 50, 50)
-    assert turns.deviation == 0 and turns.decided
+    assert turns.deviation == 0 and turns.p_of_seeds == 0 and turns.decided

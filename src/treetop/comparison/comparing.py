@@ -98,7 +98,9 @@ def _outcomes(
         return
     alone = dataclasses.replace(conditions, jobs=1)
     for variant, seed in tasks:
-        yield (variant, seed), measure(variant, seed, train, test, alone)
+        with step(f"{variant.name}, seed {seed}"):
+            run = measure(variant, seed, train, test, alone)
+        yield (variant, seed), run
 
 
 def _checked(variants: Sequence[Variant]) -> tuple[Variant, ...]:

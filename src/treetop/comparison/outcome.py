@@ -1,8 +1,8 @@
 """`Comparison`: the runs of every variant, and what they say together.
 
 Two things move a figure by chance: the seed, and which texts happen to be in the test set. So a mean has a
-deviation over the seeds; and a difference of two means has one too, √(s₁²/n₁ + s₂²/n₂), and an interval over
-the texts, from a paired bootstrap of the scores of every text averaged over the seeds.
+deviation over the seeds. A difference of two means has one too, √(s₁²/n₁ + s₂²/n₂), with Welch's t-test; and
+an interval over the texts, from a paired bootstrap of the scores of every text averaged over the seeds.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import stdtr
 
 from .. import __version__
 from ..data import Dataset
@@ -23,8 +24,8 @@ from ..metrics import DocumentScores, compare_scores, document_scores
 from .runs import Conditions, Run
 from .variants import Variant
 
-DEVIATIONS = 2.0
-"""A difference of fewer deviations over the seeds may be chance."""
+LEVEL = 0.05
+"""A difference that chance gives more often than this is not counted."""
 RESOURCES = ("train_seconds", "predict_milliseconds", "bytes")
 
 
@@ -41,15 +42,18 @@ class Contrast(NamedTuple):
     difference: float
     deviation: float | None
     """Over the seeds; None where a variant has only one."""
+    p_of_seeds: float | None
+    """How often seeds alone would give such a difference between equals."""
     low: float
     high: float
     """95 % of what other test texts would give."""
-    p_value: float
+    p_of_texts: float
+    """How often the choice of texts alone would give such a difference between equals."""
 
     @property
     def decided(self) -> bool:
         """Whether neither other seeds nor other texts would be likely to turn the sign."""
-        over_seeds = self.deviation is None or abs(self.difference) > DEVIATIONS * self.deviation
+        over_seeds = self.p_of_seeds is None or self.p_of_seeds < LEVEL
         return over_seeds and not self.low <= 0 <= self.high
 
 
@@ -100,10 +104,8 @@ class Comparison:
         contrasts = {}
         for metric, found in over_texts.items():
             a, b = self.spread(first, metric), self.spread(second, metric)
-            deviation = None
-            if a.deviation is not None and b.deviation is not None:
-                deviation = math.hypot(a.deviation, b.deviation) / math.sqrt(len(self.seeds))
-            contrasts[metric] = Contrast(a.mean - b.mean, deviation, found.low, found.high, found.p_value)
+            over_seeds = _over_seeds(a, b, len(self.seeds))
+            contrasts[metric] = Contrast(a.mean - b.mean, *over_seeds, found.low, found.high, found.p_value)
         return contrasts
 
     def to_dict(self) -> dict[str, Any]:
@@ -165,3 +167,18 @@ class Comparison:
                 for metric in self.metrics
             }
         return self._scores[variant]
+
+
+def _over_seeds(a: Spread, b: Spread, seeds: int) -> tuple[float | None, float | None]:
+    """The deviation of a.mean − b.mean, and the two-sided p-value of Welch's t-test.
+
+    With v = s²/n of each, t = (a − b) / √(v₁ + v₂) has (v₁ + v₂)² (n − 1) / (v₁² + v₂²) degrees of freedom.
+    """
+    if a.deviation is None or b.deviation is None:
+        return None, None
+    first, second = a.deviation**2 / seeds, b.deviation**2 / seeds
+    deviation = math.sqrt(first + second)
+    if deviation == 0:
+        return 0.0, float(a.mean == b.mean)
+    freedom = (first + second) ** 2 * (seeds - 1) / (first**2 + second**2)
+    return deviation, 2 * float(stdtr(freedom, -abs(a.mean - b.mean) / deviation))

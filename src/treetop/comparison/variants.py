@@ -46,7 +46,7 @@ class Variant:
         """An untrained model. A method that runs on no device of its own is not told of one."""
         try:
             model = make(self.method, **{**self.settings, "seed": seed})
-            wanted = {} if threads is None else {"threads": threads}
+            wanted: dict[str, Any] = {} if threads is None else {"threads": threads}
             if device is not None and hasattr(model.config, "device"):
                 wanted["device"] = device
             model.config = model.config.replace_settings(wanted)

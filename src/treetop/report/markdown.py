@@ -41,9 +41,10 @@ def to_markdown(
 
 def _data(comparison: Comparison) -> str:
     train, test = comparison.train, comparison.test
+    where = "held out of the same" if test.source == train.source else f"of `{test.source}`"
     return (
         f"Trained on {len(train):,} texts of `{train.source}` with {len(train.labels):,} labels, measured on"
-        f" {len(test):,} texts of `{test.source}`. Seeds: {joined(comparison.seeds)}."
+        f" {len(test):,} texts {where}. Seeds: {joined(comparison.seeds)}."
     )
 
 
@@ -61,12 +62,12 @@ def _legend(comparison: Comparison) -> str:
 
 def _best(comparison: Comparison) -> list[str]:
     header, rows = against_the_best(comparison)
-    seeds = "; ± is its deviation over the seeds" if len(comparison.seeds) > 1 else ""
+    seeds = ", ± their deviation over the seeds (p: Welch's t-test)" if len(comparison.seeds) > 1 else ""
     return [
         "## Against the best",
         f"The highest {comparison.leading_metric} has **{comparison.best}**. Below is how far the others lie"
-        f" from it, in points{seeds}. The interval and p are those of the same texts under both, scores"
-        " averaged over the seeds: paired bootstrap and permutation test.",
+        f" from it, in points{seeds}. The interval over texts is a paired bootstrap of the scores of every"
+        " text averaged over the seeds, its p a permutation test.",
         markdown_table(header, rows),
     ]
 
@@ -83,8 +84,8 @@ def _study(study: Study, found: Sequence[Verdict], comparison: Comparison) -> li
             [_claim(verdict, comparison) for verdict in found],
             words=(0, 1, 2, 4, 8),
         ),
-        "Differences are first − second, in points. A difference counts where it is more than two of its"
-        " deviations over the seeds and the 95 % interval over the texts leaves out 0.",
+        "Differences are first − second, in points. A difference counts where Welch's t-test over the seeds"
+        " gives p < 0.05 and the 95 % interval over the texts leaves out 0.",
     ]
 
 

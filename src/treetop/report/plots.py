@@ -23,7 +23,7 @@ def draw_all(comparison: Comparison, folder: Path) -> list[tuple[str, str]]:
         import matplotlib
     except ImportError:
         raise MissingExtraError("drawing the comparison", "plots") from None
-    style = {
+    style: dict[Any, Any] = {
         "svg.hashsalt": "treetop",
         "svg.fonttype": "none",
         "font.family": "sans-serif",
@@ -100,6 +100,7 @@ def draw_training(comparison: Comparison) -> Any:
                 label = name if panel == "loss" else None
                 axes.plot(range(1, len(means) + 1), means, color=_look(place)["color"], label=label)
         axes.set(xlabel="epoch", ylabel=panel if panel == "loss" else f"{panel} on texts held out, percent")
+        axes.xaxis.get_major_locator().set_params(integer=True)
     several[0].set_yscale("log")
     _legend(figure)
     return figure

@@ -39,8 +39,10 @@ def against_the_best(comparison: Comparison) -> Table:
     for name in comparison.names:
         if name != comparison.best:
             contrast = comparison.contrast(name, comparison.best)[metric]
-            rows.append([name, difference_text(contrast), interval_text(contrast), f"{contrast.p_value:.3f}"])
-    return ["variant", metric, "95 % over texts", "p"], rows
+            p_of_seeds = "" if contrast.p_of_seeds is None else f"{contrast.p_of_seeds:.3f}"
+            over_texts = [interval_text(contrast), f"{contrast.p_of_texts:.3f}"]
+            rows.append([name, difference_text(contrast), p_of_seeds, *over_texts])
+    return ["variant", metric, "p of seeds", "95 % over texts", "p of texts"], rows
 
 
 def networks(comparison: Comparison) -> Table:
