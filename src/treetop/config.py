@@ -92,7 +92,7 @@ class Config:
         """A copy with some settings changed, by dotted or unambiguous short name."""
         nested: dict[str, Any] = {}
         for name, value in changes.items():
-            head, _, rest = self._resolve(name).partition(".")
+            head, _, rest = self.full_name(name).partition(".")
             current = getattr(self, head)
             if isinstance(current, Config):
                 inner = {rest: value} if rest else value
@@ -110,7 +110,8 @@ class Config:
         """Plain nested dictionaries, ready for JSON."""
         return dataclasses.asdict(self)
 
-    def _resolve(self, name: str) -> str:
+    def full_name(self, name: str) -> str:
+        """The dotted name of a setting, or of a part, that is given by any of its names."""
         if name in {field.name for field in dataclasses.fields(self)}:
             return name
         names = [item.name for item in self.settings()]
@@ -124,6 +125,17 @@ class Config:
         near = difflib.get_close_matches(name, names + [full.rpartition(".")[2] for full in names], n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise ConfigError(f"there is no setting {name!r}{hint}")
+
+
+def value_text(value: Any) -> str:
+    """A setting's value as text, such that the setting takes it back."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return ",".join(value_text(item) for item in value)
+    return str(value)
 
 
 def _type_name(annotation: Any) -> str:

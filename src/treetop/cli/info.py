@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .methods import value_text
+from ..config import value_text
 from .options import Json, Model
 from .output import file_size, heading, show, show_json, show_table
 from .reporter import duration

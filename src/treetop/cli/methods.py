@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from ..config import Config, Setting
+from ..config import Config, Setting, value_text
 from .options import Json
 from .output import heading, show, show_json, show_table
 
@@ -55,17 +55,6 @@ def show_settings(config: Config) -> None:
         for setting in config.settings()
     ]
     show_table(rows, ("setting", "type", "default", "meaning"))
-
-
-def value_text(value: Any) -> str:
-    """A setting's value, written as ``--set`` takes it."""
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, tuple):
-        return ",".join(value_text(item) for item in value)
-    return str(value)
 
 
 def _meaning(setting: Setting) -> str:

@@ -19,7 +19,7 @@ from .. import checkpoints
 from ..config import part, setting
 from ..data import Dataset
 from ..errors import DataError, ModelError
-from ..metrics import Metrics, evaluate, inverse_propensity
+from ..metrics import Metrics, evaluate, inverse_propensity, parse_metric
 from ..neural.batches import Examples
 from ..neural.config import TrainingConfig
 from ..neural.device import chosen_device, chosen_precision, seeded, using_threads
@@ -159,8 +159,8 @@ class NeuralMethod(Method):
         head.label_weights = torch.from_numpy((weights / weights.mean()).astype(np.float32))
 
     def _judge(self, validation: Dataset, train: Dataset) -> Metrics:
-        name, _, k = self.config.training.metric.partition("@")
-        ks = tuple(sorted({1, 3, 5, int(k)}))
+        name, k = parse_metric(self.config.training.metric)
+        ks = tuple(sorted({1, 3, 5, k}))
         ranked = self._rank(validation, min(max(ks), len(self.used)))
         predictions = Predictions(*ranked, self._fitted(), validation.ids)
         metrics = tuple(dict.fromkeys(("P", "nDCG", name)))

@@ -1,6 +1,6 @@
 """How good predictions are: P@k, nDCG@k, propensity-scored and F1 metrics, intervals, comparisons."""
 
-from .documents import DEFAULT_METRICS, DocumentScores, Options, document_scores
+from .documents import DEFAULT_METRICS, DocumentScores, Options, document_scores, parse_metric
 from .evaluation import Metrics, evaluate
 from .intervals import Difference, Interval, compare, compare_scores, confidence_intervals
 from .labels import BUCKETS, FrequencyBucket, LabelReport, LabelRow, by_frequency, label_report
@@ -29,5 +29,6 @@ __all__ = [
     "evaluate",
     "inverse_propensity",
     "label_report",
+    "parse_metric",
     "reliability",
 ]

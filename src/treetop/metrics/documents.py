@@ -150,6 +150,16 @@ WHOLE_SET = ("coverage", "ECE")
 """Metrics that are not sums over documents."""
 DEFAULT_KS = (1, 3, 5)
 DEFAULT_METRICS = ("P", "R", "F1", "RP", "nDCG", "PSP", "PSnDCG", "PSR", *WHOLE_SET)
+MORE_IS_BETTER = tuple(name for name in DEFAULT_METRICS if name != "ECE")
+
+
+def parse_metric(text: str) -> tuple[str, int]:
+    """``"nDCG@5"`` → ``("nDCG", 5)``: a metric to choose the best by."""
+    name, _, k = text.partition("@")
+    if name not in MORE_IS_BETTER or not k.isascii() or not k.isdigit() or int(k) < 1:
+        known = ", ".join(f"{name}@1" for name in MORE_IS_BETTER)
+        raise ConfigError(f"metric must be one of {known} or of another rank, not {text!r}")
+    return name, int(k)
 
 
 class Options(TypedDict, total=False):

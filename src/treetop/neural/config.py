@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..config import Config, setting
 from ..errors import ConfigError
-from ..metrics import DEFAULT_METRICS
+from ..metrics import parse_metric
 
 PRECISIONS = ("auto", "bf16", "fp16", "fp32")
 
@@ -59,10 +59,7 @@ class TrainingConfig(Config):
 
     def check(self) -> None:
         self.part_rates()
-        name, _, k = self.metric.partition("@")
-        if name not in DEFAULT_METRICS or not k.isascii() or not k.isdigit() or int(k) < 1:
-            known = ", ".join(f"{name}@1" for name in DEFAULT_METRICS)
-            raise ConfigError(f"metric must be one of {known} or of another rank, not {self.metric!r}")
+        parse_metric(self.metric)
 
     def part_rates(self) -> dict[str, float]:
         """The rates of `rates`, by part."""
