@@ -20,6 +20,7 @@ from .config import Config, setting
 from .errors import DataError
 from .explanation import Explanation, Vote
 from .progress import step
+from .search_space import SearchSpace
 from .sparse import CsrArrays, Rows, csr_arrays
 from .strings import Strings
 
@@ -45,6 +46,10 @@ class NeighboursConfig(Config):
 
     neighbours: int = setting(30, "nearest training texts that vote", at_least=1)
     power: float = setting(2.0, "a vote counts the cosine to this power", at_least=0)
+
+
+VOTE_SPACE: SearchSpace = {"vote.neighbours": (10, 20, 30, 50, 100), "vote.power": (1, 2, 3, 4)}
+"""Worth trying."""
 
 
 class Neighbours:

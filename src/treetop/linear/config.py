@@ -7,6 +7,7 @@ from typing import Any
 
 from ..config import Config, setting
 from ..errors import ConfigError
+from ..search_space import Range, SearchSpace
 
 TRANSFORMS = (
     "raw",
@@ -18,6 +19,11 @@ TRANSFORMS = (
 )
 LOSSES = ("squared-hinge", "hinge", "huber-hinge", "logistic")
 NEGATIVES = ("tfn", "man", "given")
+COST_SPACE: SearchSpace = {
+    "linear.cost_positive": Range(0.25, 8, log=True),
+    "linear.cost_negative": Range(0.25, 8, log=True),
+}
+"""Worth trying: the released rankers of XR-Transformer have costs from 0.25 to 8."""
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from ..data.dataset import split_rows
 from ..errors import ConfigError, DataError, ModelError, TreetopError
 from ..predictions import Predictions, check_threshold
 from ..progress import step
+from ..search_space import SearchSpace
 from ..strings import Strings
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ class Method(ABC):
     config_class: ClassVar[type[MethodConfig]]
     same_on_any_threads: ClassVar[bool] = True
     """Whether the number of threads has no say in a model, to the last bit."""
+    search_space: ClassVar[SearchSpace] = {}
+    """What `treetop.tune` tries."""
 
     def __init__(self, config: MethodConfig | None = None, **settings: Any) -> None:
         self.config = (config or self.config_class()).replace_settings(settings)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ..config import part
 from ..linear import LinearConfig
 from ..tree import TreeConfig
-from .tree_linear import TreeLinear, TreeLinearConfig, number_of_trees
+from .tree_linear import TREE_SPACE, TreeLinear, TreeLinearConfig, number_of_trees
 
 
 @dataclass(frozen=True)
@@ -31,4 +31,5 @@ class Bonsai(TreeLinear):
 
     name = "bonsai"
     config_class = BonsaiConfig
+    search_space = TREE_SPACE | {"tree.branching": (50, 100, 200), "tree.leaf_size": (50, 100, 200)}
     config: BonsaiConfig

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..config import part
 from ..neural.config import TrainingConfig
 from ..neural.text_cnn import TextCNNConfig
-from .text_cnn import CNN, CNNConfig
+from .text_cnn import CNN, CNN_SPACE, HIDDEN_SPACE, CNNConfig
 
 
 @dataclass(frozen=True)
@@ -23,3 +23,4 @@ class CNNBaseline(CNN):
 
     name = "cnn-baseline"
     config_class = CNNBaselineConfig
+    search_space = CNN_SPACE | HIDDEN_SPACE

@@ -19,12 +19,13 @@ from ..config import part
 from ..data import Dataset
 from ..explanation import Explanation
 from ..linear import LinearConfig, TreeModel
+from ..linear.config import COST_SPACE
 from ..linear.explain_path import explain_path
 from ..linear.update import UpdateConfig, updated
 from ..tree import LabelTree
 from ..tree_growth import with_labels
 from .base import Ranked
-from .features import FeatureConfig, FeatureMethod
+from .features import TFIDF_SPACE, FeatureConfig, FeatureMethod
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class DiSMEC(FeatureMethod):
 
     name = "dismec"
     config_class = DiSMECConfig
+    search_space = TFIDF_SPACE | COST_SPACE
     config: DiSMECConfig
     model: TreeModel | None = None
 

@@ -17,11 +17,19 @@ from ..features import Tfidf, TfidfConfig
 from ..features.text_terms import TextTerms
 from ..linear.forest import member_seeds
 from ..progress import step
+from ..search_space import SearchSpace
 from ..sparse import Rows, around, csr_arrays
 from ..strings import Strings
 from ..tree import FROM_EXAMPLES, LabelTree, TreeConfig, trees_of, used_vectors
 from ..tree_growth import nearest_clusters, with_labels
 from .base import Method, MethodConfig
+
+TFIDF_SPACE: SearchSpace = {
+    "tfidf.ngram_max": (1, 2),
+    "tfidf.min_df": (1, 2, 3),
+    "tfidf.saturation": (None, 5, 15, 50),
+}
+"""Worth trying where texts are turned into features."""
 
 
 @dataclass(frozen=True)

@@ -24,13 +24,14 @@ from ..explanation import Explanation, Part, listed_score, summed
 from ..linear import Forest
 from ..linear.update import UpdateConfig
 from ..metrics import Metrics, evaluate
-from ..neighbours import Neighbours, NeighboursConfig
+from ..neighbours import VOTE_SPACE, Neighbours, NeighboursConfig
 from ..predictions import Predictions
 from ..progress import step
 from ..sparse import Rows
 from ..tree import LabelTree
 from .base import Ranked
 from .tree_linear import TreeLinear, TreeLinearConfig
+from .xr_linear import XR_SPACE
 
 DEPTH = 50
 """Labels that each half lists at least: a label may be low in one list and high in the other."""
@@ -73,6 +74,7 @@ class Hybrid(TreeLinear):
 
     name = "hybrid"
     config_class = HybridConfig
+    search_space = XR_SPACE | VOTE_SPACE
     config: HybridConfig
 
     weight: float = 0.0

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from ..config import part
 from ..data import Dataset
 from ..explanation import Explanation
-from ..neighbours import Neighbours, NeighboursConfig
+from ..neighbours import VOTE_SPACE, Neighbours, NeighboursConfig
 from .base import Ranked
-from .features import FeatureConfig, FeatureMethod
+from .features import TFIDF_SPACE, FeatureConfig, FeatureMethod
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class NearestNeighbours(FeatureMethod):
 
     name = "neighbours"
     config_class = NearestNeighboursConfig
+    search_space = TFIDF_SPACE | VOTE_SPACE
     config: NearestNeighboursConfig
 
     neighbours: Neighbours | None = None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ..config import part
 from ..linear import LinearConfig
 from ..tree import TreeConfig
-from .tree_linear import TreeLinear, TreeLinearConfig, number_of_trees
+from .tree_linear import TREE_SPACE, TreeLinear, TreeLinearConfig, number_of_trees
 
 
 @dataclass(frozen=True)
@@ -28,4 +28,5 @@ class Parabel(TreeLinear):
 
     name = "parabel"
     config_class = ParabelConfig
+    search_space = TREE_SPACE | {"tree.leaf_size": (50, 100, 200, 400)}
     config: ParabelConfig

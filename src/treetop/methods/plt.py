@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from ..config import part
 from ..linear import LinearConfig
+from ..search_space import Range
 from ..tree import TreeConfig
-from .tree_linear import TreeLinear, TreeLinearConfig
+from .tree_linear import TREE_SPACE, TreeLinear, TreeLinearConfig
 
 
 @dataclass(frozen=True)
@@ -32,4 +33,9 @@ class PLT(TreeLinear):
 
     name = "plt"
     config_class = PLTConfig
+    search_space = TREE_SPACE | {
+        "linear.cost_positive": Range(1, 100, log=True),
+        "linear.cost_negative": Range(1, 100, log=True),
+        "tree.leaf_size": (50, 100, 200, 400),
+    }
     config: PLTConfig

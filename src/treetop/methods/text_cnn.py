@@ -11,9 +11,20 @@ from torch import nn
 from ..config import part
 from ..neural.text_cnn import TextCNN, TextCNNConfig
 from ..neural.words import Words, WordsConfig
+from ..search_space import SearchSpace
 from ..store import under_prefix, with_prefix
 from ..strings import Strings
 from .neural import NeuralConfig, NeuralMethod, Tokens
+
+CNN_SPACE: SearchSpace = {
+    "training.learning_rate": (1e-4, 3e-4, 1e-3, 3e-3, 1e-2),
+    "cnn.filters": (96, 192, 384, 768),
+    "cnn.embedding_dropout": (0.2, 0.4, 0.6, 0.8),
+    "cnn.dropout": (0.2, 0.4, 0.6, 0.8),
+}
+"""The ranges of the study of XML-CNN (Table 9); its other rows are for networks that have such a layer."""
+HIDDEN_SPACE: SearchSpace = {"cnn.hidden": (256, 512, 1024)}
+POOLS_SPACE: SearchSpace = {"cnn.pools": (2, 8)}
 
 
 @dataclass(frozen=True)
@@ -27,6 +38,7 @@ class CNNConfig(NeuralConfig):
 class CNN(NeuralMethod):
     """A preset is its name and its config."""
 
+    search_space = CNN_SPACE
     config: CNNConfig
     words: Words | None = None
 

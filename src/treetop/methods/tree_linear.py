@@ -14,12 +14,16 @@ from ..data import Dataset
 from ..errors import ConfigError
 from ..explanation import Explanation
 from ..linear import Forest, LinearConfig
+from ..linear.config import COST_SPACE
 from ..linear.explain_path import explain_forest
 from ..linear.forest import member_seeds
 from ..linear.update import UpdateConfig, updated
 from ..tree import LabelTree, TreeConfig
 from .base import Ranked
-from .features import FeatureConfig, FeatureMethod
+from .features import TFIDF_SPACE, FeatureConfig, FeatureMethod
+
+TREE_SPACE = TFIDF_SPACE | COST_SPACE | {"linear.beam": (10, 20, 50)}
+"""Worth trying with every kind of label tree."""
 
 
 def number_of_trees(count: int) -> Any:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ..config import part, setting
 from ..neural.config import TrainingConfig
 from ..neural.text_cnn import TextCNNConfig
-from .text_cnn import CNN, CNNConfig
+from .text_cnn import CNN, CNN_SPACE, HIDDEN_SPACE, POOLS_SPACE, CNNConfig
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class XMLCNN(CNN):
 
     name = "xml-cnn"
     config_class = XMLCNNConfig
+    search_space = CNN_SPACE | HIDDEN_SPACE | POOLS_SPACE
 
 
 @dataclass(frozen=True)
@@ -58,3 +59,4 @@ class XMLCNNImpl(CNN):
 
     name = "xml-cnn-impl"
     config_class = XMLCNNImplConfig
+    search_space = CNN_SPACE | HIDDEN_SPACE

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .tree_linear import TreeLinear, TreeLinearConfig
+from .tree_linear import TREE_SPACE, TreeLinear, TreeLinearConfig
 
 
 @dataclass(frozen=True)
@@ -15,9 +15,13 @@ class XRLinearConfig(TreeLinearConfig):
     """Settings of XR-Linear: those of the family as they are."""
 
 
+XR_SPACE = TREE_SPACE | {"tree.branching": (8, 16, 32), "tree.leaf_size": (100, 300, 1000)}
+
+
 class XRLinear(TreeLinear):
     """Trains in seconds to minutes on a CPU; takes texts, or feature matrices with unit rows."""
 
     name = "xr-linear"
     config_class = XRLinearConfig
+    search_space = XR_SPACE
     config: XRLinearConfig
