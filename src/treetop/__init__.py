@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .predictions import Predictions as Predictions
     from .strings import Strings as Strings
     from .tree import LabelTree as LabelTree
+    from .tuning import tune as tune
 
 _HOMES = {
     "Bonsai": ".methods.bonsai",
@@ -62,6 +63,7 @@ _HOMES = {
     "load": ".methods",
     "make": ".methods",
     "read": ".data",
+    "tune": ".tuning",
     "write": ".data",
 }
 
@@ -91,6 +93,7 @@ __all__ = [
     "load",
     "make",
     "read",
+    "tune",
     "write",
 ]
 

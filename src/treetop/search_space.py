@@ -60,13 +60,14 @@ def describe(values: Values) -> str | list[str]:
 
 def setting_value(config: Config, name: str) -> Any:
     """The value that the setting of that full name has."""
-    return next(setting.value for setting in config.settings() if setting.name == name)
+    for setting in config.settings():
+        if setting.name == name:
+            return setting.value
+    raise ConfigError(f"{name} is a group of settings: name one of them")
 
 
 def _taken(config: Config, name: str, values: Values) -> Values:
     full = config.full_name(name)
-    if full not in {setting.name for setting in config.settings()}:
-        raise ConfigError(f"{full} is a group of settings: name one of them")
 
     def taken(value: Any) -> Any:
         try:

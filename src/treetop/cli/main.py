@@ -27,6 +27,7 @@ from .options import both_helps, format_help, method_settings_help
 from .predict import predict
 from .studies import studies
 from .train import train, train_help
+from .tune import tune, tune_help
 from .update import update
 
 app = typer.Typer(
@@ -62,6 +63,7 @@ def _general(
 
 add_command(app, demo, help_from=method_settings_help)
 add_command(app, train, help_from=train_help)
+add_command(app, tune, help_from=tune_help)
 add_command(app, predict, help_from=both_helps)
 add_command(app, evaluate, help_from=both_helps)
 add_command(app, explain, help_from=both_helps)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..config import Config, Setting, value_text
 from .options import Json
 from .output import heading, show, show_json, show_table
+
+if TYPE_CHECKING:
+    from ..search_space import SearchSpace
 
 
 def method_names() -> list[tuple[str, str]]:
@@ -38,7 +41,8 @@ def methods(
         return
     from ..methods import method_class
 
-    config = method_class(name).config_class()
+    method = method_class(name)
+    config = method.config_class()
     if json:
         show_json([dataclasses.asdict(setting) for setting in config.settings()])
         return
@@ -46,6 +50,10 @@ def methods(
     show_settings(config)
     example = next(setting for setting in reversed(list(config.settings())) if setting.value is not None)
     show(f"\nChange one: treetop train … --set {example.name}={value_text(example.value)}")
+    if method.search_space:
+        show()
+        heading(f"What treetop tune … --method {name} tries")
+        show_space(method.search_space)
 
 
 def show_settings(config: Config) -> None:
@@ -55,6 +63,14 @@ def show_settings(config: Config) -> None:
         for setting in config.settings()
     ]
     show_table(rows, ("setting", "type", "default", "meaning"))
+
+
+def show_space(space: SearchSpace) -> None:
+    """A table of what is tried: values, or a range."""
+    from ..search_space import describe
+
+    rows = ((name, describe(values)) for name, values in space.items())
+    show_table((name, text if isinstance(text, str) else ", ".join(text)) for name, text in rows)
 
 
 def _meaning(setting: Setting) -> str:

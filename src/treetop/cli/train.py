@@ -105,15 +105,20 @@ def train(
             return
         with step(f"Saving {model}"):
             classifier.save(model)
+    note_saved(model, examples, began)
+    if held_out is not None:
+        with step("Evaluating"):
+            metrics = classifier.evaluate(held_out)
+        show(metrics.table())
+
+
+def note_saved(model: Path, examples: Dataset, began: float) -> None:
+    """Tells of a new model, and how long it took since ``began``."""
     size = sum(path.stat().st_size for path in model.rglob("*") if path.is_file())
     note(
         f"{model}: {len(examples.labels):,} labels from {len(examples):,} examples,"
         f" {file_size(size)}, {duration(time.monotonic() - began)}"
     )
-    if held_out is not None:
-        with step("Evaluating"):
-            metrics = classifier.evaluate(held_out)
-        show(metrics.table())
 
 
 def _hold_out(

@@ -1,0 +1,208 @@
+"""``treetop tune``: the settings that do best on a part of the training data."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..config import value_text
+from ..errors import ConfigError
+from ..progress import step
+from .methods import method_names
+from .options import (
+    Device,
+    Group,
+    LabelledReading,
+    LabelTexts,
+    Seed,
+    Settings,
+    Threads,
+    both_helps,
+    given,
+    parse_settings,
+)
+from .output import check_output, show, show_table, to_json, write_text
+from .reporter import note
+from .train import note_saved
+
+if TYPE_CHECKING:
+    from ..data import Dataset
+    from ..search_space import Values
+    from ..tuning import Trial, Tuning
+
+TRIALS_SHOWN = 10
+
+
+def tune_help() -> dict[str, str]:
+    names = ", ".join(name for name, _ in method_names() if name != "ensemble")
+    return both_helps() | {"method": f"One of: {names}."}
+
+
+def tune(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="Labelled texts or features to train on.")],
+    *,
+    method: Annotated[str, typer.Option(metavar="NAME", autocompletion=method_names)] = "hybrid",
+    trials: Annotated[int, typer.Option(metavar="N", help="Settings to try, earlier runs included.")] = 48,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="FOLDER",
+            help="Train a model on all of DATA with the best settings.",
+            show_default=False,
+        ),
+    ] = None,
+    settings: Settings = None,
+    space: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--space",
+            metavar="NAME=V,V,…",
+            help="Try these values of a setting, or any from LOW..HIGH (LOW..HIGH:log); may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    validation: Annotated[
+        str, typer.Option(metavar="FRACTION|FILE", help="The share of DATA to measure on, or other data.")
+    ] = "0.2",
+    group: Group = None,
+    metric: Annotated[str, typer.Option(metavar="NAME@K", help="What is to be best: P@1, nDCG@5, …")] = "P@1",
+    sampler: Annotated[
+        str, typer.Option(metavar="NAME", help="How settings are drawn: random, or tpe, which learns.")
+    ] = "random",
+    pruning: Annotated[
+        bool, typer.Option("--pruning/--no-pruning", help="End poor trials of networks early.")
+    ] = True,
+    study: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Where the trials are kept; the same command again goes on with them.",
+            show_default="FOLDER.study.db, or tune.db",
+        ),
+    ] = None,
+    json: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write all trials as JSON; - for standard output.", show_default=False
+        ),
+    ] = None,
+    threads: Threads = None,
+    device: Device = None,
+    seed: Seed = None,
+    label_texts: LabelTexts = None,
+    reading: LabelledReading,
+) -> None:
+    """Find good settings of a method.
+
+    Each trial trains on most of DATA and is measured on the rest. What is tried by default: treetop methods
+    NAME. A network's trial takes 50 epochs at most, and ends after 10 that were not better; the model of
+    all of DATA is trained for as many epochs as the best trial took to its best.
+    """
+    from ..store import check_target
+    from ..tuning import tune as search
+
+    check_output(json)
+    if model is not None:
+        check_target(model)
+    if study is None:
+        study = Path("tune.db") if model is None else model.with_name(f"{model.name}.study.db")
+    check_output(study)
+    fixed = parse_settings(settings) | given({"threads": threads, "seed": seed, "device": device})
+    searched = parse_space(space)
+    examples = reading.read(data, group=group, label_texts=label_texts)
+    tuning = search(
+        method,
+        examples,
+        trials=trials,
+        settings=fixed,
+        space=searched,
+        validation=_validation(validation, reading),
+        metric=metric,
+        sampler=sampler,
+        pruning=pruning,
+        study=study,
+    )
+    command = train_command(tuning, data, model)
+    if json is not None:
+        write_text(json, to_json(tuning.to_dict() | {"study": str(study), "command": command}) + "\n")
+    if json is None or str(json) != "-":
+        _show_trials(tuning)
+    _note_counts(tuning, study)
+    if model is not None:
+        _train(tuning, examples, model)
+    elif json is None or str(json) != "-":
+        show(f"\nTrain with them: {command}")
+
+
+def parse_space(pairs: list[str] | None) -> dict[str, Values]:
+    """``["cnn.filters=96,192"]`` → ``{"cnn.filters": ("96", "192")}``."""
+    from ..search_space import parse_values
+
+    space = {}
+    for pair in pairs or ():
+        name, separator, values = pair.partition("=")
+        if not separator or not name.strip() or not values.strip():
+            raise ConfigError(f"--space wants NAME=V,V,… or NAME=LOW..HIGH, not {pair!r}")
+        space[name.strip()] = parse_values(values)
+    return space
+
+
+def train_command(tuning: Tuning, data: Path, model: Path | None) -> str:
+    """What to type for a model with the settings found."""
+    words = ["treetop", "train", str(data), "--method", tuning.method, "--model", str(model or "model")]
+    for name, value in tuning.settings.items():
+        words += ["--set", f"{name}={value_text(value)}"]
+    return shlex.join(words)
+
+
+def _validation(text: str, reading: LabelledReading) -> float | Dataset:
+    try:
+        return float(text)
+    except ValueError:
+        return reading.read_beside(Path(text), "test")
+
+
+def _show_trials(tuning: Tuning) -> None:
+    names = list(tuning.space)
+    short = [name.rpartition(".")[2] for name in names]
+    titles = [name if short.count(end) > 1 else end for name, end in zip(names, short, strict=True)]
+    epochs = ["epochs"] if tuning.best.epoch is not None else []
+    header = ["trial", tuning.metric, *epochs, "seconds", *titles]
+
+    def row(trial: Trial) -> list[str]:
+        taken = [str(trial.epoch)] if epochs else []
+        values = [_short(trial.settings[name]) for name in names]
+        return [str(trial.number), f"{trial.value:.2f}", *taken, f"{trial.seconds:.1f}", *values]
+
+    show_table(map(row, tuning.ranked[:TRIALS_SHOWN]), header, right=range(len(header)))
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else value_text(value)
+
+
+def _note_counts(tuning: Tuning, study: Path) -> None:
+    counts = ", ".join(f"{count} {state}" for state, count in tuning.counts().items() if count)
+    note(f"{study}: {len(tuning.trials)} trials, {counts}")
+    errors = [trial for trial in tuning.trials if trial.error is not None]
+    if errors:
+        note(f"trial {errors[-1].number} failed: {errors[-1].error}")
+
+
+def _train(tuning: Tuning, examples: Dataset, model: Path) -> None:
+    """The model of all examples; one that was killed goes on from its last state."""
+    from ..checkpoints import keeping
+
+    began = time.monotonic()
+    classifier = tuning.make()
+    with keeping(model.with_name(f"{model.name}.unfinished"), resume=True):
+        classifier.fit(examples)
+        with step(f"Saving {model}"):
+            classifier.save(model)
+    note_saved(model, examples, began)

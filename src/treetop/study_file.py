@@ -1,0 +1,102 @@
+"""The file of a tuning: an Optuna study in SQLite, with a note of what it is about.
+
+A study goes on only with the same data, method, metric, split, settings and search space: else its trials
+could not be compared.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .checkpoints import digest_of
+from .data import Dataset
+from .errors import DataError
+from .strings import Strings
+
+if TYPE_CHECKING:
+    import optuna
+
+_STUDY = "treetop"
+_ABOUT = {
+    "method": "of another method",
+    "data": "of other data",
+    "validation": "on another validation part",
+    "metric": "by another metric",
+    "settings": "with other settings",
+    "space": "of another search space",
+}
+"""What a study is about, and how one differs that is about something else."""
+
+
+@contextlib.contextmanager
+def opened(
+    path: str | os.PathLike[str] | None, about: Mapping[str, Any], pruner: optuna.pruners.BasePruner
+) -> Iterator[optuna.Study]:
+    """The study in that file, new or gone on with; without a path it lives in memory.
+
+    ``about`` is plain JSON under the names of `_ABOUT`.
+    """
+    import optuna
+
+    verbosity = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    storage = None
+    try:
+        if path is not None:
+            storage = _storage(Path(path))
+        study = optuna.create_study(
+            storage=storage, study_name=_STUDY, direction="maximize", pruner=pruner, load_if_exists=True
+        )
+        known = study.user_attrs.get("about")
+        if known is None and not study.get_trials(deepcopy=False):
+            study.set_user_attr("about", dict(about))
+        else:
+            _check(path, known, about)
+        yield study
+    finally:
+        optuna.logging.set_verbosity(verbosity)
+        if storage is not None:
+            storage.remove_session()
+            storage.engine.dispose()
+
+
+def data_digest(data: Dataset) -> str:
+    """A hash of everything in a data set that a training may look at."""
+    parts: list[Any] = []
+    for strings in (data.labels, data.texts, data.label_texts, data.groups):
+        parts += _arrays(strings)
+    for matrix in (data.X, data.Y):
+        parts += [None] if matrix is None else [matrix.shape, matrix.indptr, matrix.indices, matrix.data]
+    return digest_of(*parts)
+
+
+def _arrays(strings: Strings | None) -> list[Any]:
+    if strings is None:
+        return [None]
+    compact = strings.compact()
+    return [compact.buffer, compact.offsets]
+
+
+def _storage(path: Path) -> optuna.storages.RDBStorage:
+    import optuna
+    from sqlalchemy.exc import SQLAlchemyError
+
+    if not path.parent.is_dir():
+        raise DataError(f"{path}: the folder {path.parent} does not exist")
+    try:
+        return optuna.storages.RDBStorage(f"sqlite:///{path.resolve()}")
+    except (SQLAlchemyError, optuna.exceptions.OptunaError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise DataError(f"{path}: cannot be used as a study ({reason})") from None
+
+
+def _check(path: str | os.PathLike[str] | None, known: Any, about: Mapping[str, Any]) -> None:
+    if not isinstance(known, dict):
+        raise DataError(f"{path}: holds a study that treetop did not make; choose another file")
+    for name, difference in _ABOUT.items():
+        if known.get(name) != about[name]:
+            raise DataError(f"{path}: holds a study {difference}; choose another file")
