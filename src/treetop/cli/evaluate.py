@@ -12,13 +12,15 @@ import typer
 
 from ..errors import ConfigError
 from ..progress import step
-from .options import Device, LabelledReading, Threads, load_model
+from .options import Device, LabelledReading, RecipeName, Threads, load_model
 from .output import check_output, heading, show, show_table, to_json, write_text
+from .published import note_other_data, scores_table
 
 if TYPE_CHECKING:
     from ..data import Dataset
     from ..metrics import Difference, FrequencyBucket, Interval, LabelReport
     from ..predictions import Predictions
+    from ..recipes import Recipe
 
 
 def evaluate(
@@ -36,9 +38,18 @@ def evaluate(
         ),
     ] = None,
     propensity: Annotated[
-        str,
-        typer.Option(metavar="A,B|NAME", help="Constants of PSP@k, or the data set they are published for."),
-    ] = "0.55,1.5",
+        str | None,
+        typer.Option(
+            metavar="A,B|NAME",
+            help="Constants of PSP@k, or the data set they are published for.",
+            show_default="0.55,1.5, or those of the recipe's data set",
+        ),
+    ] = None,
+    published: Annotated[
+        bool,
+        typer.Option("--published", help="Published scores beside the measured: of the recipe of MODEL."),
+    ] = False,
+    recipe: RecipeName = None,
     train: Annotated[
         Path | None,
         typer.Option(
@@ -81,7 +92,9 @@ def evaluate(
     for path in (json, per_label):
         check_output(path)
     wanted = _parse_ks(ks)
-    constants = parse_propensity(propensity)
+    beside = _recipe(judged, recipe) if published or recipe is not None else None
+    usual = "0.55,1.5" if beside is None else beside.data_set.name
+    constants = parse_propensity(usual if propensity is None else propensity)
     truth = reading.read(data)
     predictions, known = _predictions(judged, truth, max(wanted), threads, device)
     other = None if against is None else _predictions(against, truth, max(wanted), threads, device)[0]
@@ -102,9 +115,34 @@ def evaluate(
             write_text(per_label, _label_csv(report))
 
     if json is not None:
-        write_text(json, to_json(_as_json(values, intervals, buckets, differences)) + "\n")
+        content = _as_json(values, intervals, buckets, differences)
+        if beside is not None:
+            content["published"] = [row.to_dict() for row in beside.published]
+        write_text(json, to_json(content) + "\n")
     if json is None or str(json) != "-":
         _print(values.table(), intervals, buckets, differences)
+        if beside is not None:
+            show()
+            heading(f"published: {beside.name}")
+            scores_table(beside.published, values)
+    if beside is not None:
+        note_other_data(beside, len(truth))
+
+
+def _recipe(judged: Path, name: str | None) -> Recipe:
+    """The recipe of that name, or the one that the model was trained by."""
+    from ..recipes import find_recipe
+    from ..store import read_manifest
+
+    if name is None and not judged.is_dir():
+        raise ConfigError(f"--published: {judged} is not a model; name the recipe with --recipe METHOD/DATA")
+    if name is None:
+        name = read_manifest(judged)["data"].get("recipe")
+    if name is None:
+        raise ConfigError(
+            f"--published: {judged} was trained by no recipe; name one with --recipe METHOD/DATA"
+        )
+    return find_recipe(name)
 
 
 def _predictions(

@@ -124,6 +124,7 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [
         ("trained on", f"{data['examples']:,} examples ({data['input']}) from {data['source']}"),
         *_updates_row(data),
+        *([("recipe", data["recipe"])] if "recipe" in data else []),
         ("labels", f"{data['labels']:,} ({data['labels_used']:,} with examples)"),
         ("labels per text", f"{data['labels_per_example']:.2f}"),
         *_network_rows(data),

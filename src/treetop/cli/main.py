@@ -25,6 +25,7 @@ from .info import info
 from .methods import methods
 from .options import both_helps, format_help, method_settings_help
 from .predict import predict
+from .recipes import recipes
 from .studies import studies
 from .train import train, train_help
 from .tune import tune, tune_help
@@ -73,6 +74,7 @@ add_command(app, compare, help_from=both_helps)
 add_command(app, ensemble, help_from=ensemble_help)
 add_command(app, info)
 add_command(app, methods)
+add_command(app, recipes)
 add_command(app, studies)
 
 data = typer.Typer(name="data", no_args_is_help=True, help="Look at, convert, split and build data sets.")

@@ -26,6 +26,13 @@ def format_names() -> list[str]:
     return list(FORMATS)
 
 
+def recipe_choices() -> list[str]:
+    """For completion of --recipe."""
+    from ..recipes import recipe_names
+
+    return recipe_names()
+
+
 def format_help() -> dict[str, str]:
     """Help of --format, from the table of formats."""
     names = ", ".join(format_names())
@@ -64,6 +71,15 @@ Settings = Annotated[
 ]
 Group = Annotated[
     str | None, typer.Option(metavar="FIELD", help="Field or column of the group.", show_default=False)
+]
+RecipeName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="METHOD/DATA",
+        autocompletion=recipe_choices,
+        help="Published settings and scores of a method on a benchmark; treetop recipes lists them.",
+        show_default=False,
+    ),
 ]
 LabelTexts = Annotated[
     Path | None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,7 @@ from .options import (
     Group,
     LabelledReading,
     LabelTexts,
+    RecipeName,
     Seed,
     Settings,
     Threads,
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
     from ..tree import LabelTree
 
 
+DEFAULT = "hybrid"
+
+
 def train_help() -> dict[str, str]:
     names = ", ".join(name for name, _ in method_names())
     return both_helps() | {"method": f"One of: {names}."}
@@ -41,7 +46,13 @@ def train(
     data: Annotated[Path, typer.Argument(metavar="TRAIN", help="Labelled texts or features.")],
     *,
     model: Annotated[Path, typer.Option("--model", "-m", metavar="FOLDER", help="Where the model goes.")],
-    method: Annotated[str, typer.Option(metavar="NAME", autocompletion=method_names)] = "hybrid",
+    method: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", autocompletion=method_names, show_default=f"{DEFAULT}, or that of --recipe"
+        ),
+    ] = None,
+    recipe: RecipeName = None,
     settings: Settings = None,
     threads: Threads = None,
     device: Device = None,
@@ -73,7 +84,7 @@ def train(
 ) -> None:
     """Train a model.
 
-    The settings of a method, for --set: treetop methods hybrid
+    The settings of a method, for --set: treetop methods hybrid. Published ones, for --recipe: treetop recipes
 
     What is held out, to validate or to calibrate, keeps examples of one --group together.
 
@@ -89,8 +100,9 @@ def train(
     from ..store import check_target
 
     check_target(model)
+    chosen, own_settings = _from_recipe(recipe, method)
     options = parse_settings(settings) | given({"threads": threads, "seed": seed, "device": device})
-    classifier = make(method, **options)
+    classifier = make(chosen, **{**own_settings, **options})
     began = time.monotonic()
     examples = reading.read(data, group=group, label_texts=label_texts)
     held_out: Dataset | None = None
@@ -103,6 +115,8 @@ def train(
         classifier.fit(examples, **own)
         if not is_main():  # another process of this training saves the model
             return
+        if recipe is not None:
+            classifier.statistics["recipe"] = recipe
         with step(f"Saving {model}"):
             classifier.save(model)
     note_saved(model, examples, began)
@@ -110,6 +124,22 @@ def train(
         with step("Evaluating"):
             metrics = classifier.evaluate(held_out)
         show(metrics.table())
+
+
+def _from_recipe(recipe: str | None, method: str | None) -> tuple[str, Mapping[str, Any]]:
+    """The method to train, and the settings of the recipe."""
+    from ..recipes import find_recipe
+
+    if recipe is None:
+        return method or DEFAULT, {}
+    found = find_recipe(recipe)
+    if method not in (None, found.method):
+        raise ConfigError(f"--recipe {recipe} is for {found.method}, not for {method}")
+    if found.settings is None:
+        note(f"{recipe}: no settings are published, only scores; those of {found.method} are used")
+    for hint in found.notes:
+        note(hint)
+    return found.method, found.settings or {}
 
 
 def note_saved(model: Path, examples: Dataset, began: float) -> None:

@@ -27,7 +27,7 @@ from .options import (
 )
 from .output import check_output, show, show_table, to_json, write_text
 from .reporter import note
-from .train import note_saved
+from .train import DEFAULT, note_saved
 
 if TYPE_CHECKING:
     from ..data import Dataset
@@ -45,7 +45,7 @@ def tune_help() -> dict[str, str]:
 def tune(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="Labelled texts or features to train on.")],
     *,
-    method: Annotated[str, typer.Option(metavar="NAME", autocompletion=method_names)] = "hybrid",
+    method: Annotated[str, typer.Option(metavar="NAME", autocompletion=method_names)] = DEFAULT,
     trials: Annotated[int, typer.Option(metavar="N", help="Settings to try, earlier runs included.")] = 48,
     model: Annotated[
         Path | None,

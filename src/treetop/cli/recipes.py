@@ -1,0 +1,85 @@
+"""``treetop recipes``: published settings and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..config import value_text
+from ..errors import ConfigError
+from .options import Json, recipe_choices
+from .output import heading, show, show_json, show_table
+from .published import figure, scores_table
+
+if TYPE_CHECKING:
+    from ..recipes import Recipe
+
+SHOWN = ("P@1", "P@3", "P@5")
+"""Of every recipe in the list."""
+
+
+def recipes(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            autocompletion=recipe_choices,
+            help="Show this recipe, METHOD/DATA; or list those of a method, or of a data set.",
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List what is published of methods on the benchmark data sets, or show one recipe."""
+    from ..recipes import all_recipes, find_recipe
+
+    chosen = [
+        recipe
+        for recipe in all_recipes().values()
+        if name in (None, recipe.name, recipe.method, recipe.data_set.name)
+    ]
+    if name is not None and not chosen:
+        if "/" in name:
+            find_recipe(name)
+        raise ConfigError(f"there is no recipe, method or data set {name!r}; treetop recipes lists them")
+    if json:
+        show_json([recipe.to_dict() for recipe in chosen])
+    elif name is not None and "/" in name:
+        _show(chosen[0])
+    else:
+        _list(chosen)
+
+
+def _list(chosen: Iterable[Recipe]) -> None:
+    from ..methods import METHODS
+
+    def settings(recipe: Recipe) -> str:
+        if recipe.method not in METHODS:
+            return "scores; the method is not here yet"
+        return "only scores" if recipe.settings is None else "settings and scores"
+
+    rows = [
+        [recipe.name, *(figure(recipe.published[0].scores.get(metric)) for metric in SHOWN), settings(recipe)]
+        for recipe in chosen
+    ]
+    show_table(rows, ["recipe", *SHOWN, "published"], right=(1, 2, 3))
+    show("\nOne of them: treetop recipes NAME; train by it: treetop train … --recipe NAME")
+
+
+def _show(recipe: Recipe) -> None:
+    data = recipe.data_set
+    heading(
+        f"{recipe.name}: {data.title}, {data.train:,} texts and {data.test:,} to test, {data.labels:,} labels"
+    )
+    show()
+    if recipe.settings is None:
+        show("No settings are published, only scores.")
+    else:
+        show(f"Settings ({recipe.settings_from})")
+        show_table((name, value_text(value)) for name, value in recipe.settings.items())
+    for note in recipe.notes:
+        show(note)
+    show()
+    show("Published scores")
+    scores_table(recipe.published)
