@@ -1,0 +1,141 @@
+"""Recipes: what is published, as settings that the methods take and scores beside measured ones."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import treetop
+from test_cli import call, sentences, write_lines
+from treetop.errors import ConfigError
+from treetop.methods import METHODS, method_class
+from treetop.metrics import PROPENSITY
+from treetop.metrics.documents import RANKING
+from treetop.recipes import all_recipes, find_recipe
+
+NOT_HERE_YET = {"attentionxml", "x-transformer", "lightxml", "xr-transformer"}
+
+
+@pytest.mark.parametrize("recipe", all_recipes().values(), ids=all_recipes())
+def test_every_recipe_is_sound(recipe):
+    assert recipe.name == f"{recipe.method}/{recipe.data_set.name}"
+    assert recipe.data_set.name in PROPENSITY
+    assert recipe.published
+    for row in recipe.published:
+        assert row.model and row.where
+        for name, value in row.scores.items():
+            metric, _, k = name.partition("@")
+            assert metric in RANKING and k in ("1", "3", "5") and 0 < value < 100
+        assert row.scores["P@1"] > row.scores["P@3"] > row.scores["P@5"]
+    json.dumps(recipe.to_dict())
+    if recipe.method in NOT_HERE_YET - set(METHODS):
+        assert recipe.settings is None
+        return
+    config = method_class(recipe.method).config_class()
+    made = recipe.make()
+    for name, value in (recipe.settings or {}).items():
+        assert config.full_name(name) == name
+        assert treetop.search_space.setting_value(made.config, name) == value
+    assert (recipe.settings is None) == (recipe.settings_from is None)
+
+
+def test_there_is_one_for_every_published_pair():
+    names = set(all_recipes())
+    small = {"eurlex-4k", "wiki10-31k", "amazoncat-13k", "amazon-670k"}
+    for method in ("kim-cnn", "kim-cnn-softmax", "xml-cnn", "xml-cnn-impl", "cnn-baseline"):
+        assert {f"{method}/{data}" for data in small} <= names
+    for method in ("xr-linear", "parabel", "bonsai", "dismec"):
+        assert {f"{method}/{data}" for data in PROPENSITY} <= names
+
+
+def test_what_the_papers_say():
+    recipe = find_recipe("xml-cnn/wiki10-31k")
+    assert recipe.settings["cnn.pools"] == 8 and recipe.settings["cnn.filters"] == 384
+    assert recipe.settings["training.learning_rate"] == 3e-4 and recipe.settings["epochs"] == 50
+    assert recipe.published[0].scores == {
+        "P@1": 84.70, "P@3": 71.80, "P@5": 61.03, "nDCG@3": 74.84, "nDCG@5": 66.61,
+    }  # fmt: skip
+    assert recipe.make(filters=5).config.cnn.filters == 5
+    assert find_recipe("kim-cnn/eurlex-4k").published[0].scores["P@1"] == 80.93
+    assert find_recipe("bonsai/eurlex-4k").make().config.tree.depth == 2
+    assert find_recipe("bonsai/amazon-3m").make().config.tree.depth == 3
+    assert find_recipe("parabel/amazon-3m").published[0].scores["PSP@5"] == 17.55
+    assert find_recipe("xml-cnn-impl/wiki10-31k").settings is None
+    with pytest.raises(ConfigError, match="did you mean 'xml-cnn/eurlex-4k'"):
+        find_recipe("xml-cnn/eurlex4k")
+
+
+# -- the commands --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    home = tmp_path_factory.mktemp("recipes")
+    write_lines(home / "train.jsonl", sentences(200))
+    write_lines(home / "test.jsonl", sentences(230)[200:])
+    return home
+
+
+def test_train_by_a_recipe_and_compare(folder, capsys):
+    train, test, model = folder / "train.jsonl", folder / "test.jsonl", folder / "model"
+    by = ("train", train, "--model", model, "--recipe", "parabel/amazon-670k")
+    assert call(capsys, *by, "--set", "trees=2", "--method", "parabel").code == 0
+    trained = treetop.load(model)
+    assert trained.name == "parabel" and trained.statistics["recipe"] == "parabel/amazon-670k"
+    assert trained.config.trees == 2 and trained.config.tree.leaf_size == 100
+    assert "parabel/amazon-670k" in call(capsys, "info", model).out
+    call(capsys, *by, "--method", "bonsai").sentence(2, "is for parabel, not for bonsai")
+    call(capsys, *by[:-1], "parabel/amazon").sentence(2, "there is no recipe", "parabel/amazon-")
+    call(capsys, *by[:-1], "lightxml/eurlex-4k").sentence(2, "there is no method 'lightxml'")
+
+    outcome = call(capsys, "evaluate", model, test, "--published", quiet=False)
+    assert outcome.code == 0
+    assert "of 153,025 test texts of Amazon-670K; here are 30" in outcome.err
+    table = outcome.out.partition("published: parabel/amazon-670k\n")[2].splitlines()
+    assert table[0].split() == ["P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5", "source"]
+    constants = trained.evaluate(treetop.read(test), propensity=PROPENSITY["amazon-670k"])
+    measured = [f"{constants[name]:.2f}" for name in table[0].split()[:-1]]
+    assert table[1].split() == ["measured", "now", *measured]
+    assert "44.91  39.77  35.98  26.36  29.95  33.17  Zhang, Chang, Yu, Dhillon, NeurIPS 2021" in table[2]
+
+    other = call(capsys, "evaluate", model, test, "--recipe", "kim-cnn/eurlex-4k", "--json", "-")
+    report = json.loads(other.out)
+    assert report["published"][0]["scores"]["P@1"] == 80.93 and "P@1" in report
+
+
+def test_measured_against_what_is_not_known(folder, capsys):
+    train, test, model = folder / "train.jsonl", folder / "test.jsonl", folder / "plain"
+    assert call(capsys, "train", train, "--model", model, "--method", "neighbours").code == 0
+    assert call(capsys, "predict", model, test, "--output", folder / "p.jsonl").code == 0
+    call(capsys, "evaluate", model, test, "--published").sentence(2, "trained by no recipe", "--recipe")
+    call(capsys, "evaluate", folder / "p.jsonl", test, "--published").sentence(2, "not a model", "--recipe")
+    outcome = call(capsys, "evaluate", folder / "p.jsonl", test, "--recipe", "dismec/eurlex-4k")
+    assert outcome.code == 0 and "83.21" in outcome.out
+
+
+def test_where_only_scores_are_published(folder, capsys):
+    small = {"filters": 2, "hidden": 4, "dimension": 8, "epochs": 1, "max_length": 8, "device": "cpu"}
+    settings = [item for name, value in small.items() for item in ("--set", f"{name}={value}")]
+    outcome = call(
+        *(capsys, "train", folder / "train.jsonl", "--model", folder / "cnn"),
+        *("--recipe", "xml-cnn-impl/wiki10-31k", *settings),
+        quiet=False,
+    )
+    assert outcome.code == 0, outcome.err
+    assert "no settings are published, only scores" in outcome.err and "GloVe" in outcome.err
+
+
+def test_recipes_are_listed_and_shown(capsys):
+    listed = call(capsys, "recipes").out
+    assert all(name in listed for name in all_recipes())
+    assert "only scores" in listed and "not here yet" in listed
+    of_data = call(capsys, "recipes", "amazon-3m").out
+    assert "xr-transformer/amazon-3m" in of_data and "eurlex" not in of_data
+    one = call(capsys, "recipes", "xml-cnn/eurlex-4k").out
+    assert "EUR-Lex-4K, 15,449 texts and 3,865 to test, 3,956 labels" in one
+    assert "cnn.pools" in one and "GloVe" in one and "78.94" in one and "NAACL 2022, Tables 7 and 15" in one
+    assert "No settings are published" in call(capsys, "recipes", "xml-cnn-impl/amazon-670k").out
+    assert len(json.loads(call(capsys, "recipes", "kim-cnn", "--json").out)) == 4
+    call(capsys, "recipes", "magic").sentence(2, "no recipe, method or data set 'magic'")
+    call(capsys, "recipes", "xml-cnn/eurlex").sentence(2, "did you mean")

@@ -1,0 +1,70 @@
+"""What tuning tries: values and ranges, as objects and as text."""
+
+from __future__ import annotations
+
+import pytest
+
+from treetop.errors import ConfigError
+from treetop.methods import METHODS, method_class
+from treetop.search_space import Range, describe, parse_values, space_of
+
+
+def test_values_and_ranges_as_text():
+    assert parse_values("96, 192,384") == ("96", "192", "384")
+    assert parse_values("word") == ("word",)
+    assert parse_values("1..8") == Range(1, 8)
+    assert parse_values("1e-4..0.01:log") == Range(1e-4, 0.01, log=True)
+    assert describe(Range(0.25, 8, log=True)) == "0.25..8:log"
+    assert describe((None, True, (2, 4, 8), 0.5)) == ["none", "true", "2,4,8", "0.5"]
+    for text, words in (("8..1", "must rise"), ("0..1:log", "above 0"), ("a..b", "two numbers")):
+        with pytest.raises(ConfigError, match=words):
+            parse_values(text)
+
+
+def test_values_are_taken_as_the_settings_take_them():
+    config = method_class("xr-linear").config_class()
+    space = space_of(config, {"leaf_size": ("4", 8.0, 4), "saturation": ("none", "5"), "beam": ("10-20", 30)})
+    assert space == {
+        "tree.leaf_size": (4, 8),
+        "tfidf.saturation": (None, 5.0),
+        "linear.beam": ((10, 20), (30,)),
+    }
+    assert isinstance(space_of(config, {"cost_positive": Range(1, 8)})["linear.cost_positive"].low, float)
+    assert isinstance(space_of(config, {"leaf_size": Range(1, 8)})["tree.leaf_size"].low, int)
+    for name, values, words in (
+        ("leaf", (3,), "no setting 'leaf'"),
+        ("leaf_size", ("few",), "tree.leaf_size cannot be tried with few"),
+        ("leaf_size", (), "needs values"),
+        ("leaf_size", Range(0.5, 8), "must be int"),
+        ("tree", (3,), "group of settings"),
+        ("analyzer", Range(1, 2), "must be str"),
+        ("beam", Range(1, 2), "not a number"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            space_of(config, {name: values})
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_takes_its_own_search_space(name):
+    method = method_class(name)
+    config = method.config_class()
+    assert list(space_of(config, method.search_space)) == list(method.search_space)
+    assert bool(method.search_space) == (name != "ensemble")
+
+
+def test_networks_have_the_published_ranges():
+    common = {
+        "training.learning_rate": (1e-4, 3e-4, 1e-3, 3e-3, 1e-2),
+        "cnn.filters": (96, 192, 384, 768),
+        "cnn.embedding_dropout": (0.2, 0.4, 0.6, 0.8),
+        "cnn.dropout": (0.2, 0.4, 0.6, 0.8),
+    }
+    hidden, pools = {"cnn.hidden": (256, 512, 1024)}, {"cnn.pools": (2, 8)}
+    for name, space in {
+        "kim-cnn": common,
+        "kim-cnn-softmax": common,
+        "cnn-baseline": common | hidden,
+        "xml-cnn-impl": common | hidden,
+        "xml-cnn": common | hidden | pools,
+    }.items():
+        assert method_class(name).search_space == space
