@@ -200,7 +200,7 @@ def test_a_network_is_really_tuned(data):
     settings = {name: value for name, value in NETWORK.items() if name != "learning_rate"} | {"epochs": 8}
     held_out = Dataset.from_texts(*topic_texts(30, seed=1))
     fixed = settings | {"filters": 12, "dropout": 0.0}
-    tuning = tune("kim-cnn", data, trials=3, settings=fixed, space=space, validation=held_out, metric="P@3")
+    tuning = tune("kim-cnn", data, trials=6, settings=fixed, space=space, validation=held_out, metric="P@3")
     assert tuning.best.settings == {"training.learning_rate": 0.01}
     best = KimCNN(**tuning.settings).fit(data)
     assert best.evaluate(held_out)["P@3"] == pytest.approx(tuning.best.value)

@@ -255,8 +255,8 @@ class _Search:
 
     def run(self, trials: int, report: Callable[..., None]) -> None:
         while len(done := self.finished()) < trials:
-            best = max((trial.value for trial in done if trial.state.name == "COMPLETE"), default=None)
-            told = "" if best is None else f"best {self.task.metric} {best:.2f}"
+            values = [trial.value or 0.0 for trial in done if trial.state.name == "COMPLETE"]
+            told = f"best {self.task.metric} {max(values):.2f}" if values else ""
 
             def note(news: str, done: int = len(done), told: str = told) -> None:
                 report(done, trials, "; ".join(filter(None, (news, told))))
