@@ -480,7 +480,7 @@ def test_start_up_stays_light():
         "try:\n    main(['--help'])\n"
         "except SystemExit as end:\n    assert not end.code\n"
         "loaded = {name.partition('.')[0] for name in sys.modules}\n"
-        "sys.exit(', '.join(loaded & {'numpy', 'scipy', 'torch', 'pandas', 'pyarrow'}) or None)\n"
+        "sys.exit(', '.join(loaded & {'numpy', 'scipy', 'torch', 'pandas', 'pyarrow', 'optuna'}) or None)\n"
     )
     outcome = python("-c", program, PYTHONIOENCODING="utf-8")
     assert outcome.code == 0, outcome.err
