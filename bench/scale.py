@@ -78,7 +78,7 @@ class Phases:
     def start(self, title: str) -> None:
         self._steps.append((re.sub(r" of \d+$", "", title), time.perf_counter()))
 
-    def advance(self, done: int, total: int) -> None: ...
+    def advance(self, done: int, total: int, note: str = "") -> None: ...
 
     def finish(self, complete: bool) -> None:
         title, start = self._steps.pop()
