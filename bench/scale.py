@@ -31,6 +31,7 @@ from table import markdown
 from treetop.data import builtin, write
 from treetop.data.builtin.synthetic import BENCHMARKS
 from treetop.progress import listen
+from treetop.tree import VECTOR_ENTRIES
 
 LIKE, LARGER = "amazon-670k", "amazon-3m"
 LABELS = (67_000, 200_000, BENCHMARKS[LIKE].labels)
@@ -55,8 +56,8 @@ On paper, {larger} ({texts:,} texts, {labels:,} labels, {per_text:.1f} labels an
 has {pairs:.1f} times the pairs of text and label of the run with {measured:,} labels, and {entries:.1f}
 times the feature entries. If training grows with the pairs times the words of a text, {work:.1f} times as
 much, it would take about {hours:.1f} hours on this machine. Its matrices take {matrices:.1f} GB, its label
-vectors up to {vectors:.1f} GB (a feature for every word of every text of a label), and a model with as much
-per label as here {weights:.1f} GB.
+vectors, which are cut to their largest entries, at most {vectors:.1f} GB, and a model with as much per label
+as here {weights:.1f} GB.
 """
 
 
@@ -76,7 +77,7 @@ class Phases:
         self.found[name] = {"seconds": time.perf_counter() - start, "peak_bytes": peak_memory()}
 
     def start(self, title: str) -> None:
-        self._steps.append((re.sub(r" of \d+$", "", title), time.perf_counter()))
+        self._steps.append((re.sub(r"( [\d, ]+)? of \d+$", "", title), time.perf_counter()))
 
     def advance(self, done: int, total: int, note: str = "") -> None: ...
 
@@ -255,7 +256,7 @@ def on_paper(largest: dict[str, Any]) -> str:
         work=work,
         hours=work * largest["phases"]["train"]["seconds"] / 3600,
         matrices=8 * (pairs + entries) / 1e9,  # a column id and a value of four bytes each
-        vectors=8 * pairs * size.features_per_text / 1e9,
+        vectors=8 * min(pairs * size.features_per_text, VECTOR_ENTRIES) / 1e9,
         weights=largest["model_bytes"] * size.labels / largest["labels"] / 1e9,
     ).strip()
 
