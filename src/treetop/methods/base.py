@@ -186,7 +186,7 @@ class Method(ABC):
         """
         known = self._fitted()
         if not self.can_update:
-            raise ModelError(f"{self.name} cannot be updated: train it again on all examples")
+            self._update(new, old)  # says so, before anything else is looked at
         check_options(options, keywords(self._update), f"an update of {self.name}")
         if not isinstance(new, Dataset) or not isinstance(old, Dataset | None):
             raise DataError("an update takes a labelled Dataset of new examples, and one of the old examples")
@@ -284,7 +284,7 @@ class Method(ABC):
 
         ``old`` are the examples it was trained on, with the model's labels, if they are given.
         """
-        raise NotImplementedError
+        raise ModelError(f"{self.name} cannot be updated: train it again on all examples")
 
     def _explain(self, dataset: Dataset, label: int, **options: Any) -> Explanation:
         """Of the only row of ``dataset``; a method that can explains here."""
