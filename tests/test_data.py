@@ -430,8 +430,9 @@ def test_complaints_about_paths(tmp_path):
     write(two(), tmp_path / "train.jsonl.xz")
     missing = tmp_path / "train.jsonl"
     expect(DataError, ["no such file", "did you mean", "train.jsonl.xz"], read, missing)
-    expect(DataError, "is a folder, not a file", read, tmp_path)
-    expect(DataError, "is a folder, not a file", read, tmp_path, format="csv")
+    (tmp_path / "empty").mkdir()
+    expect(DataError, "is a folder, not a file", read, tmp_path / "empty")
+    expect(DataError, "is a folder, not a file", read, tmp_path / "empty", format="csv")
     expect(ConfigError, ["no format 'josnl'", "'jsonl'"], read, tmp_path / "train.jsonl.xz", format="josnl")
     expect(ConfigError, "separator must not be empty", read, tmp_path / "train.jsonl.xz", label_separator="")
     expect(DataError, "called <split>_raw_texts.txt", read, tmp_path / "train.jsonl.xz", format="rawtext")

@@ -184,42 +184,13 @@ def read_parts(
     """What is trained on and what is measured on."""
     if test is not None and validation is not None:
         raise ConfigError("--test and --validation both say what to measure on: give one of them")
-    train_file = _split_file(data, "train")
-    if test is None and validation is None:
-        if train_file is not None:
-            test = _split_file(data, "test")
-            if test is None:
-                raise DataError(f"{data}: holds no test split; give --test FILE or --validation FRACTION")
-        elif holds_splits(data):
-            test = data
-    place = train_file or data
-    if reading.split is None:
-        train = reading.read_beside(place, "train", group=group, label_texts=label_texts)
-    else:
-        train = reading.read(place, group=group, label_texts=label_texts)
+    if test is None and validation is None and holds_splits(data):
+        test = data
+    train = reading.read(data, usual_split="train", group=group, label_texts=label_texts)
     if test is not None:
         return train, reading.read_beside(test, "test")
     fraction = HELD_OUT if validation is None else validation
     return train.split(fraction, by_group=group is not None)
-
-
-def _split_file(folder: Path, split: str) -> Path | None:
-    """The file of a folder that is named after a split: ``train.jsonl``, ``test.csv.gz``, ``test.arrays``."""
-    from ..data.compression import without_suffix
-    from ..data.formats.recognise import named_by
-
-    if not folder.is_dir():
-        return None
-    found = [
-        entry
-        for entry in sorted(folder.iterdir())
-        if Path(without_suffix(entry.name)).stem == split
-        and (format := named_by(entry))
-        and format.name != "txt"
-    ]
-    if len(found) > 1:
-        raise DataError(f"{folder}: holds {found[0].name} and {found[1].name}; name the one to read")
-    return found[0] if found else None
 
 
 def _write(folder: Path, comparison: Comparison, judged: Judged, content: Mapping[str, Any]) -> None:

@@ -95,7 +95,7 @@ def evaluate(
     beside = _recipe(judged, recipe) if published or recipe is not None else None
     usual = "0.55,1.5" if beside is None else beside.data_set.name
     constants = parse_propensity(usual if propensity is None else propensity)
-    truth = reading.read(data)
+    truth = reading.read(data, usual_split="test")
     predictions, known = _predictions(judged, truth, max(wanted), threads, device)
     other = None if against is None else _predictions(against, truth, max(wanted), threads, device)[0]
     if train is not None:

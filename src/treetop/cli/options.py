@@ -127,11 +127,12 @@ class LabelledReading(Reading):
         self,
         path: Path,
         *,
+        usual_split: str | None = None,
         group: str | None = None,
         label_texts: Path | None = None,
         need_labels: bool = True,
     ) -> Dataset:
-        """A labelled data set."""
+        """A labelled data set; of a folder of splits the one that --split names, else the usual one."""
         from ..data import read
 
         with step(_title(path)):
@@ -145,24 +146,22 @@ class LabelledReading(Reading):
                 label_texts=label_texts,
                 label_separator=self.label_separator,
                 need_labels=need_labels,
-                split=self.split,
+                split=usual_split if self.split is None and holds_splits(path) else self.split,
             )
 
-    def read_beside(
-        self, path: Path, split: str, *, group: str | None = None, label_texts: Path | None = None
-    ) -> Dataset:
+    def read_beside(self, path: Path, split: str) -> Dataset:
         """A second data set of the same kind; of a folder, its split of that name."""
-        chosen = dataclasses.replace(self, split=split if holds_splits(path) else None)
-        return chosen.read(path, group=group, label_texts=label_texts)
+        return dataclasses.replace(self, split=None).read(path, usual_split=split)
 
 
 def holds_splits(path: Path) -> bool:
     """Whether it is a folder of several data sets under one naming scheme."""
     from ..data.files import Input
+    from ..data.folders import split_files
     from ..data.formats.recognise import recognise_input
 
     with Input(path) as source:
-        return source.is_folder and recognise_input(source).has_splits
+        return source.is_folder and (bool(split_files(path)) or recognise_input(source).has_splits)
 
 
 def _title(path: Path) -> str:

@@ -104,7 +104,7 @@ def train(
     options = parse_settings(settings) | given({"threads": threads, "seed": seed, "device": device})
     classifier = make(chosen, **{**own_settings, **options})
     began = time.monotonic()
-    examples = reading.read(data, group=group, label_texts=label_texts)
+    examples = reading.read(data, usual_split="train", group=group, label_texts=label_texts)
     held_out: Dataset | None = None
     if validation is not None:
         examples, held_out = _hold_out(examples, validation, reading, classifier.config.seed)

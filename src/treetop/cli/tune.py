@@ -115,7 +115,7 @@ def tune(
     check_output(study)
     fixed = parse_settings(settings) | given({"threads": threads, "seed": seed, "device": device})
     searched = parse_space(space)
-    examples = reading.read(data, group=group, label_texts=label_texts)
+    examples = reading.read(data, usual_split="train", group=group, label_texts=label_texts)
     tuning = search(
         method,
         examples,

@@ -9,9 +9,11 @@ from ..errors import ConfigError, DataError
 from .compression import without_suffix
 from .dataset import Dataset
 from .files import Input
+from .folders import split_files
 from .formats import Format, named_format
 from .formats.options import Column, ReadOptions
 from .formats.recognise import recognise_input
+from .formats.splits import choose_split
 
 
 def read(
@@ -43,12 +45,21 @@ def read(
     """
     if label_separator == "":
         raise ConfigError("the label separator must not be empty")
+    path, split = _file_of_split(path, split)
     options = ReadOptions(text, labels, id, group, label_separator, need_labels, split)
     with Input(path) as source:
         chosen = recognise_input(source) if format is None else named_format(format)
         _check_options(source, chosen, options)
         dataset: Dataset = chosen.module.read(source, options)
     return dataset if label_texts is None else _with_label_texts(dataset, label_texts)
+
+
+def _file_of_split(
+    path: str | os.PathLike[str], split: str | None
+) -> tuple[str | os.PathLike[str], str | None]:
+    """Of a folder with a file for each split, the file to read."""
+    files = split_files(Path(path)) if Path(path).is_dir() else {}
+    return (files[choose_split(str(path), list(files), split)], None) if files else (path, split)
 
 
 def _check_options(source: Input, format: Format, options: ReadOptions) -> None:

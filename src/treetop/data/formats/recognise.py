@@ -73,7 +73,8 @@ def _of_folder(folder: Path, name: str) -> Format:
     if any(TEXTS_FILE.fullmatch(entry) for entry in names):
         return FORMATS["rawtext"]
     raise DataError(
-        f"{name}: is a folder, not a file, and holds no X.*.npz, *_raw_texts.txt or {ARRAYS_MANIFEST}"
+        f"{name}: is a folder, not a file, and holds no train.jsonl (or .csv, …), X.*.npz,"
+        f" *_raw_texts.txt or {ARRAYS_MANIFEST}"
     )
 
 
