@@ -11,10 +11,10 @@ import argparse
 import time
 
 import torch
-from table import markdown
 from torch import Tensor
 from torch.nn import functional
 
+from table import markdown
 from treetop.neural.batches import Positives
 from treetop.neural.losses import LOSSES, all_label_loss
 
@@ -22,7 +22,7 @@ ROUNDS = 10
 
 
 def at_once(loss: str, hidden: Tensor, weight: Tensor, bias: Tensor, positives: Positives) -> Tensor:
-    """What is left to autograd: the scores of all labels, the targets, and what the gradients need of them."""
+    """What is left to autograd: the scores of all labels, their targets, and what gradients need of them."""
     scores = functional.linear(hidden, weight.to(hidden.dtype), bias.to(hidden.dtype)).float()
     targets = torch.zeros_like(scores)
     targets[positives.texts, positives.labels] = positives.weights
@@ -37,7 +37,9 @@ def measured(function, loss: str, options: argparse.Namespace) -> tuple[list[str
     torch.manual_seed(0)
     weight = torch.nn.Parameter(torch.randn(options.labels, options.width, device="cuda") / 100)
     bias = torch.nn.Parameter(torch.zeros(options.labels, device="cuda"))
-    hidden = torch.randn(options.texts, options.width, device="cuda", dtype=torch.bfloat16, requires_grad=True)
+    hidden = torch.randn(
+        options.texts, options.width, device="cuda", dtype=torch.bfloat16, requires_grad=True
+    )
     texts = torch.arange(options.texts, device="cuda").repeat_interleave(5)
     labels = torch.randint(options.labels, (5 * options.texts,), device="cuda")
     positives = Positives(texts, labels, torch.ones(len(texts), device="cuda"))

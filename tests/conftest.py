@@ -1,15 +1,25 @@
-"""Data that several test files use."""
+"""Data and commands that several test files use."""
 
 from __future__ import annotations
 
+import functools
 import os
 from pathlib import Path
 
 import numpy as np
+import pytest
 from scipy import sparse
+
+from commands import call
 
 # Reference data sets that lie beside the checkout on our machines; tests that need them skip elsewhere.
 SHARED = Path(os.environ.get("TREETOP_SHARED", Path(__file__).parents[2] / "shared"))
+
+
+@pytest.fixture
+def run(capsys):
+    """``run("train", file, …)``: what the command did."""
+    return functools.partial(call, capsys)
 
 
 def planted(rows: int, labels: int, features: int, seed: int) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import json
 
 import numpy as np
 import pytest
 
 import treetop
-from test_cli import ANIMALS, LABELS, call, sentences, write_lines
+from test_cli import ANIMALS, LABELS, sentences, write_lines
 from treetop.methods import METHODS
-
-
-@pytest.fixture
-def run(capsys):
-    return functools.partial(call, capsys)
 
 
 @pytest.fixture(scope="module")

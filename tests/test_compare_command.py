@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import json
 
 import pytest
 
 import treetop
-from test_cli import call, python
+from commands import python
 from test_contract import topic_texts
 from test_neural_training import write_jsonl
 from treetop import Dataset, Variant
@@ -27,11 +26,6 @@ TINY = {
     "threads": 1,
     "device": "cpu",
 }
-
-
-@pytest.fixture
-def run(capsys):
-    return functools.partial(call, capsys)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import treetop
-from test_cli import python
+from commands import python
 from test_contract import topic_texts
 from test_neural_training import QUICK
 from treetop import Dataset, Variant

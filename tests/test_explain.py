@@ -11,7 +11,7 @@ import pytest
 
 import treetop
 from conftest import planted
-from test_cli import call, sentences, write_lines
+from test_cli import sentences, write_lines
 from treetop import LabelTree
 from treetop.errors import ConfigError, DataError, ModelError
 from treetop.features import Tfidf, TfidfConfig
@@ -305,11 +305,6 @@ def test_mistakes(model):
 
 
 # -- the command ------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def run(capsys):
-    return functools.partial(call, capsys)
 
 
 @pytest.fixture(scope="module")
