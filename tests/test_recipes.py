@@ -7,7 +7,8 @@ import json
 import pytest
 
 import treetop
-from test_cli import call, sentences, write_lines
+from commands import call
+from test_cli import sentences, write_lines
 from treetop.errors import ConfigError
 from treetop.methods import METHODS, method_class
 from treetop.metrics import PROPENSITY

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import treetop
-from test_cli import call, sentences, write_lines
+from commands import call
+from test_cli import sentences, write_lines
 from test_contract import topic_texts
 from test_neural_training import QUICK
 from treetop import Dataset
