@@ -45,7 +45,8 @@ def read(
     """
     if label_separator == "":
         raise ConfigError("the label separator must not be empty")
-    path, split = _file_of_split(path, split)
+    if format is None or not named_format(format).is_a_folder:
+        path, split = _file_of_split(path, split)
     options = ReadOptions(text, labels, id, group, label_separator, need_labels, split)
     with Input(path) as source:
         chosen = recognise_input(source) if format is None else named_format(format)
@@ -68,7 +69,7 @@ def _check_options(source: Input, format: Format, options: ReadOptions) -> None:
     if options.split is not None and (format.is_folder or not source.is_folder):
         what = "data set" if format.is_folder else "file"
         raise DataError(f"{source.name}: is one {what}, not a folder of splits; leave out --split")
-    if source.is_folder and not (format.has_splits or format.is_folder):
+    if source.is_folder and not format.is_a_folder:
         raise DataError(f"{source.name}: is a folder, not a file")
 
 

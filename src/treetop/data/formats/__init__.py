@@ -33,6 +33,11 @@ class Format:
     """Labels with weights."""
 
     @property
+    def is_a_folder(self) -> bool:
+        """Of one data set or of several."""
+        return self.is_folder or self.has_splits
+
+    @property
     def module(self) -> Any:
         return importlib.import_module(f".{self.name}", __name__)
 
