@@ -148,7 +148,11 @@ class _Problem:
         mass = torch.where(here, self.weights, 0).to(scores.dtype)
         positive = scores[place]
         if normaliser is not None:
-            of_text = torch.zeros_like(normaliser).index_add(0, self.texts, self.weights.to(scores.dtype))
+            weights = self.weights.to(scores.dtype)
+            if self.label_weights is not None:
+                weights = weights * self.label_weights[self.labels].to(scores.dtype)
+            mass = torch.where(here, weights, 0)
+            of_text = torch.zeros_like(normaliser).index_add(0, self.texts, weights)
             slopes = torch.exp(scores - normaliser[:, None]) * of_text[:, None]
             slopes.index_put_(place, -mass, accumulate=True)
             return (mass * (normaliser[self.texts] - positive)).sum(), slopes
