@@ -64,6 +64,12 @@ def test_texts_that_share_no_word_keep_their_own():
     assert words.names() == ["one", "three", "two"]
 
 
+def test_limits_that_leave_no_word_are_told():
+    for limits in ({"min_df": 5}, {"min_df": 1, "max_df": 0.01}):
+        with pytest.raises((DataError, ConfigError), match="drop them all"):
+            Words.fit(TEXTS, WordsConfig(**limits), 1)
+
+
 def test_numbers_do_not_depend_on_threads():
     texts = Strings.of([f"word{i % 7} and word{i % 3}" for i in range(1000)])
     words = Words.fit(texts, WordsConfig(), 1)
@@ -82,16 +88,16 @@ def vectors_file(folder, kind):
         path = folder / "w2v.txt.gz"
         path.write_bytes(gzip.compress(f"3 3\n{GLOVE}".encode()))
     else:
-        from safetensors.numpy import save_file
+        from safetensors.torch import save_file
 
         path = folder / "model.safetensors"
-        table = np.array([[1, 2, 3], [-1, 0.5, 2], [9, 9, 9]], np.float32)
-        save_file({"embeddings": table}, path)
+        dtype = torch.bfloat16 if kind == "bf16" else torch.float32
+        save_file({"embeddings": torch.tensor([[1, 2, 3], [-1, 0.5, 2], [9, 9, 9]], dtype=dtype)}, path)
         (folder / "vocab.txt").write_text("the\nlibrary\nunheard\n")
     return path
 
 
-@pytest.mark.parametrize("kind", ["glove", "word2vec", "safetensors"])
+@pytest.mark.parametrize("kind", ["glove", "word2vec", "safetensors", "bf16"])
 def test_pretrained_vectors(tmp_path, kind):
     config = WordsConfig(dimension=3, vectors=str(vectors_file(tmp_path, kind)), trainable=False)
     words = Words.fit(TEXTS, config, 1)
@@ -103,6 +109,14 @@ def test_pretrained_vectors(tmp_path, kind):
     assert not layer.weight.requires_grad
 
 
+def test_names_with_spaces_are_no_words(tmp_path):
+    path = tmp_path / "glove.txt"
+    path.write_text("the 1 2 3\nthe . 4 5 6\nlibrary name@example.org 7 8 9\n")
+    words = Words.fit(TEXTS, WordsConfig(dimension=3, vectors=str(path)), 1)
+    vectors = dict(zip(words.names(), words.embedding().weight[2:].tolist(), strict=True))
+    assert vectors["the"] == [1, 2, 3] and vectors["library"] != [7, 8, 9]
+
+
 def test_vectors_that_do_not_fit(tmp_path):
     path = vectors_file(tmp_path, "glove")
     words = Words.fit(TEXTS, WordsConfig(dimension=300, vectors=str(path)), 1)
@@ -110,6 +124,12 @@ def test_vectors_that_do_not_fit(tmp_path):
         words.embedding()
     path.write_text("the 1 2 3\nlibrary 1 x 2\n")
     with pytest.raises(DataError, match=r"glove\.txt: line 2 is not a word and its numbers"):
+        words.embedding()
+    path.write_text("the 1 2 3\nlibrary 1 2\n")
+    with pytest.raises(DataError, match="line 2 is not"):
+        words.embedding()
+    path.write_text("the 1 2 nan\n")
+    with pytest.raises(DataError, match="line 1 is not"):
         words.embedding()
     path.write_text("unheard 1 2 3\n")
     with pytest.raises(DataError, match="vectors for none of the 3 words"):

@@ -35,25 +35,40 @@ def read_vectors(path: Path, words: list[str], dimension: int) -> Found:
 def _of_text(path: Path, places: dict[str, int]) -> Found:
     chosen: list[int] = []
     rows: list[npt.NDArray[np.float32]] = []
+    width = 0
     with Input(path) as source:
         for number, line in source.lines():
+            if not width:
+                width = len(line.split()) - 1
+                if number == 1 and width == 1:  # how many words and numbers there are
+                    width = 0
+                    continue
             word, _, rest = line.rstrip().partition(" ")
-            if word not in places or (number == 1 and len(line.split()) == 2):
+            if word not in places:
                 continue
-            try:
-                row = np.array(rest.split(), np.float32)
-            except ValueError:
-                row = np.zeros(0, np.float32)
-            if not len(row) or (rows and len(row) != len(rows[0])):
+            pieces = rest.split()
+            row = _numbers(pieces)
+            if row is None and len(pieces) > width and _numbers(pieces[-width:]) is not None:
+                continue  # the name has spaces in it, as some of GloVe's 840B have: no word of a text
+            if row is None or len(row) != width:
                 raise DataError(f"{path}: line {number} is not a word and its numbers")
             chosen.append(places[word])
             rows.append(row)
     return np.array(chosen, np.int64), np.array(rows, np.float32)
 
 
+def _numbers(pieces: list[str]) -> npt.NDArray[np.float32] | None:
+    """None: they are not all finite numbers."""
+    try:
+        row = np.array(pieces, np.float32)
+    except ValueError:
+        return None
+    return row if len(row) and np.isfinite(row).all() else None
+
+
 def _of_tensors(path: Path, places: dict[str, int]) -> Found:
     from safetensors import SafetensorError
-    from safetensors.numpy import load_file
+    from safetensors.torch import load_file  # numpy has no bf16
 
     try:
         tables = [table for table in load_file(path).values() if table.ndim == 2]
@@ -64,7 +79,7 @@ def _of_tensors(path: Path, places: dict[str, int]) -> Found:
         raise DataError(f"{path}: does not hold one table with a row for each of {len(names):,} words")
     chosen = [(places[word], row) for row, word in enumerate(names) if word in places]
     at = np.array(chosen, np.int64).reshape(-1, 2)
-    return at[:, 0], tables[0][at[:, 1]].astype(np.float32)
+    return at[:, 0], tables[0][at[:, 1]].float().numpy()
 
 
 def _names_beside(path: Path) -> list[str]:

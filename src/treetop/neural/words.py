@@ -76,10 +76,10 @@ class Words:
         try:
             tfidf = Tfidf(settings).fit(texts, threads)
         except (DataError, ConfigError):
-            if settings.min_df == 1:
+            if (config.min_df, config.max_df) != (WordsConfig.min_df, WordsConfig.max_df):
                 raise
-            # So few texts share no word: each keeps its own.
-            tfidf = Tfidf(settings.replace_settings({"min_df": 1, "max_df": 1})).fit(texts, threads)
+            # So few texts share no word: each keeps its own, unless other limits were asked for.
+            tfidf = Tfidf(settings.replace_settings({"min_df": 1})).fit(texts, threads)
         kept = None
         if config.vocabulary is not None:
             kept = _listed(Path(config.vocabulary), tfidf)
