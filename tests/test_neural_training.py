@@ -18,6 +18,8 @@ from test_contract import topic_texts
 from treetop import Dataset, checkpoints
 from treetop.errors import ConfigError, DataError, TreetopError
 from treetop.methods.kim_cnn import KimCNN
+from treetop.neural.device import chosen_device
+from treetop.neural.text_cnn import TextCNN
 from treetop.neural.training import Training
 
 QUICK = {
@@ -236,6 +238,42 @@ def test_memory_that_runs_out_halves_the_micro_batch(train, monkeypatch):
         fitted(train, micro_batch=8)
 
 
+def test_memory_of_the_processor_that_runs_out_is_told(train, monkeypatch):
+    def hungry(self, batch):
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes.")
+
+    monkeypatch.setattr(TextCNN, "encode", hungry)
+    with pytest.raises(TreetopError, match="not enough memory: lower batch_size"):
+        fitted(train)
+
+
+def test_memory_that_runs_out_halves_the_batches_of_a_prediction(train, test, monkeypatch):
+    model = fitted(train)
+    wanted = model.predict(test, k=3).scores
+    top, sizes = TextCNN.top, []
+
+    def hungry(self, batch, k):
+        sizes.append(len(batch))
+        if len(batch) > room:
+            raise torch.OutOfMemoryError
+        return top(self, batch, k)
+
+    monkeypatch.setattr(TextCNN, "top", hungry)
+    room = 10
+    np.testing.assert_allclose(model.predict(test, k=3).scores, wanted, rtol=1e-5)
+    assert sizes[:4] == [40, 32, 16, 8]
+    room = 0
+    with pytest.raises(TreetopError, match="not enough memory"):
+        model.predict(test, k=3)
+
+
+def test_a_process_takes_the_gpu_of_its_number(monkeypatch):
+    monkeypatch.setattr(torch, "zeros", lambda *shape, device: None)
+    monkeypatch.setenv("LOCAL_RANK", "3")
+    assert chosen_device("cuda") == torch.device("cuda", 3)
+    assert chosen_device("cuda:1") == torch.device("cuda", 1)
+
+
 def test_a_loss_that_explodes_is_told(train):
     with pytest.raises(TreetopError, match="lower learning_rate"):
         fitted(train, learning_rate=1e30, optimizer="sgd")
@@ -245,8 +283,9 @@ def test_features_and_devices_that_do_not_fit(train):
     X = np.eye(3, dtype=np.float32)
     with pytest.raises(DataError, match="kim-cnn learns from texts"):
         KimCNN(**QUICK).fit(Dataset.from_matrices(X, X))
-    with pytest.raises(ConfigError, match="device 'abacus' cannot be used"):
-        fitted(train, device="abacus")
+    for name in ("abacus", "meta"):
+        with pytest.raises(ConfigError, match=f"device '{name}' cannot be used"):
+            fitted(train, device=name)
     with pytest.raises(ConfigError, match="fp16 needs a GPU"):
         fitted(train, precision="fp16", device="cpu")
 

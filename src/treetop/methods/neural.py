@@ -22,7 +22,7 @@ from ..errors import DataError, ModelError
 from ..metrics import Metrics, evaluate, inverse_propensity, parse_metric
 from ..neural.batches import Examples
 from ..neural.config import TrainingConfig
-from ..neural.device import chosen_device, chosen_precision, seeded, using_threads
+from ..neural.device import chosen_device, chosen_precision, memory_told, seeded, using_threads
 from ..neural.network import Network
 from ..neural.ranking import rank
 from ..neural.resuming import TrainingStates
@@ -114,7 +114,7 @@ class NeuralMethod(Method):
         self.used = np.flatnonzero(dataset.label_counts)
         Y = sparse.csr_matrix(dataset.Y[:, self.used], dtype=np.float32)
         tokens = self._tokens(dataset.texts)
-        with using_threads(self.threads), seeded(config.seed, device):
+        with using_threads(self.threads), memory_told(), seeded(config.seed, device):
             self.network = self._build(len(self.used), trained=False)
             if config.label_weights == "propensity":
                 self._weigh_labels(dataset)
@@ -169,7 +169,7 @@ class NeuralMethod(Method):
     def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
         assert self.network is not None and dataset.texts is not None
         device = chosen_device(self.config.device)
-        with using_threads(self.threads):
+        with using_threads(self.threads), memory_told():
             examples = Examples(self._tokens(dataset.texts), width=self.network.fixed_width)
             indptr, columns, scores = rank(
                 self.network,

@@ -8,17 +8,20 @@ from collections.abc import Iterator
 
 import torch
 
-from ..errors import ConfigError
+from ..errors import ConfigError, TreetopError
 
+KINDS = ("cuda", "mps", "cpu")
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 def chosen_device(name: str) -> torch.device:
-    """``auto``: a CUDA device (that of this process under torchrun), else Apple's, else the processor."""
+    """``auto``: a CUDA device, else Apple's, else the processor; ``cuda``: that of this process."""
     if name == "auto":
-        if torch.cuda.is_available():
-            return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
-        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+        name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    if name == "cuda":
+        name = f"cuda:{os.environ.get('LOCAL_RANK', '0')}"
+    if name.partition(":")[0] not in KINDS:
+        raise ConfigError(f"the device {name!r} cannot be used: take auto, {', '.join(KINDS)} or cuda:1")
     try:
         device = torch.device(name)
         torch.zeros(1, device=device)
@@ -47,6 +50,19 @@ def using_threads(count: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+@contextlib.contextmanager
+def memory_told() -> Iterator[None]:
+    """Says what to lower where memory runs out, inside."""
+    try:
+        yield
+    except RuntimeError as error:  # torch has no error of its own for the memory of the processor
+        if not isinstance(error, torch.OutOfMemoryError) and "can't allocate memory" not in str(error):
+            raise
+        raise TreetopError(
+            "there is not enough memory: lower batch_size, max_length, or the size of the network"
+        ) from error
 
 
 @contextlib.contextmanager

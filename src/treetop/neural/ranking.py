@@ -27,15 +27,27 @@ def rank(
     device: torch.device,
     precision: torch.dtype,
 ) -> Ranked:
-    """``indptr, labels, scores``: the ``k`` best of every text, best first."""
+    """``indptr, labels, scores``: the ``k`` best of every text, best first.
+
+    Batches that do not fit into the memory of the device are halved.
+    """
     network.to(device).eval()
     labels = torch.zeros((len(examples), k), dtype=torch.int64, device=device)
     scores = torch.zeros((len(examples), k), device=device)
-    plan = sorted_plan(examples.token_counts, batch_size)
-    with torch.autocast(device.type, precision, enabled=precision != torch.float32):
-        for batch in _shown(examples.batches(plan, device), len(plan), len(examples)):
-            values, ids = network.top(batch, k)
-            scores[batch.rows], labels[batch.rows] = values.float(), ids
+    done = False
+    while not done:
+        plan = sorted_plan(examples.token_counts, batch_size)
+        try:
+            with torch.autocast(device.type, precision, enabled=precision != torch.float32):
+                for batch in _shown(examples.batches(plan, device), len(plan), len(examples)):
+                    values, ids = network.top(batch, k)
+                    scores[batch.rows], labels[batch.rows] = values.float(), ids
+            done = True
+        except torch.OutOfMemoryError:
+            if batch_size == 1:
+                raise
+            batch_size = -(-batch_size // 2)
+            torch.cuda.empty_cache()
     indptr = np.arange(len(examples) + 1, dtype=np.int64) * k
     return indptr, labels.cpu().numpy().reshape(-1), scores.cpu().numpy().reshape(-1)
 
