@@ -217,6 +217,77 @@ def test_two_processes_train_the_same_network(train, tmp_path):
         torch.testing.assert_close(weights(together)[name], value, rtol=1e-4, atol=1e-6)
 
 
+IN_PROCESSES = """
+import sys
+import torch
+import treetop
+from treetop import checkpoints, ranks
+from treetop.neural.training import Training
+
+data, kept, settings, steps = treetop.read(sys.argv[1]), sys.argv[2], eval(sys.argv[3]), int(sys.argv[4])
+save_every = 1e9 if ranks.rank() else 0  # clocks differ
+model = treetop.make("kim-cnn", **settings, save_every=save_every)
+move = Training._move
+
+def stopping(self):
+    if self.course.step == steps:
+        raise SystemExit
+    move(self)
+
+Training._move = stopping
+with checkpoints.keeping(kept, resume=True):
+    model.fit(data, validation=data)
+    if ranks.is_main():
+        torch.save(model.network.state_dict(), kept + ".pt")
+"""
+SPARSE = """
+import sys
+import torch
+from torch import nn
+from treetop import ranks
+from treetop.neural import distributed
+
+distributed.join(torch.device("cpu"))
+table, plain = nn.Embedding(3, 2, sparse=True), nn.Linear(2, 1)
+if ranks.is_main():
+    plain(table(torch.tensor([1]))).sum().backward()
+distributed.sum_gradients(nn.ModuleList([table, plain]))
+found = table.weight.grad.to_dense(), plain.bias.grad, plain.weight.detach()
+torch.save(found, f"{sys.argv[1]}{ranks.rank()}")
+"""
+
+
+def in_two_processes(folder, script: str, *arguments: object) -> None:
+    (folder / "script.py").write_text(script)
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command = [*launch, folder / "script.py", *arguments]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    subprocess.run(list(map(str, command)), check=True, capture_output=True, timeout=100, env=environment)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="gloo on Windows has no file rendezvous here")
+def test_two_processes_that_are_killed_end_the_same_when_they_are_resumed(train, tmp_path):
+    data = tmp_path / "train.jsonl"
+    write_jsonl(data, train)
+    settings = QUICK | {"epochs": 3, "batch_size": 15}
+    in_two_processes(tmp_path, IN_PROCESSES, data, tmp_path / "whole", settings, -1)
+    in_two_processes(tmp_path, IN_PROCESSES, data, tmp_path / "killed", settings, 11)
+    assert not (tmp_path / "killed.pt").exists()
+    in_two_processes(tmp_path, IN_PROCESSES, data, tmp_path / "killed", settings, -1)
+    whole, resumed = (torch.load(tmp_path / f"{name}.pt") for name in ("whole", "killed"))
+    assert all(torch.equal(resumed[name], value) for name, value in whole.items())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="gloo on Windows has no file rendezvous here")
+def test_a_process_without_texts_adds_nothing_to_a_table(tmp_path):
+    in_two_processes(tmp_path, SPARSE, tmp_path / "rank")
+    for rank in (0, 1):
+        table, bias, _ = torch.load(tmp_path / f"rank{rank}")
+        _, _, weight = torch.load(tmp_path / "rank0")
+        assert torch.equal(table[1], weight[0]) and not table[[0, 2]].any()
+        assert bias.item() == 1
+
+
 def test_memory_that_runs_out_halves_the_micro_batch(train, monkeypatch):
     sizes = []
     backward = Training._backward

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +12,14 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from .. import ranks
+from .optimizers import sparse_tables
 
 
 def join(device: torch.device) -> None:
     """Meets the other processes, if there are any."""
     if ranks.processes() > 1 and not dist.is_initialized():
+        if device.type == "cuda":
+            torch.cuda.set_device(device)  # where NCCL puts objects that are sent
         dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
         atexit.register(dist.destroy_process_group)
 
@@ -26,16 +29,27 @@ def share(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return rows[ranks.rank() :: ranks.processes()]
 
 
-def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
+def reseed(seed: int, step: int) -> None:
+    """Random numbers of each process that follow from the step alone.
+
+    So processes drop different units, and a training that is resumed drops those it would have dropped.
+    """
+    if dist.is_initialized():
+        mixed = np.random.SeedSequence([seed, step, ranks.rank()])
+        torch.manual_seed(int(mixed.generate_state(1, np.uint64)[0]))
+
+
+def sum_gradients(network: nn.Module) -> None:
     """Replaces every gradient by its sum over the processes."""
     if not dist.is_initialized():
         return
+    tables = sparse_tables(network)
     dense: list[Tensor] = []
-    for parameter in parameters:
+    for parameter in network.parameters():
         if not parameter.requires_grad:
             continue
-        if parameter.grad is not None and parameter.grad.is_sparse:
-            parameter.grad = _gathered(parameter.grad.coalesce())
+        if parameter in tables:
+            parameter.grad = _gathered(_no_rows(parameter) if parameter.grad is None else parameter.grad)
             continue
         if parameter.grad is None:  # this process had no text that uses it
             parameter.grad = torch.zeros_like(parameter)
@@ -49,8 +63,14 @@ def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
             at += gradient.numel()
 
 
+def _no_rows(table: Tensor) -> Tensor:
+    ids = torch.zeros((1, 0), dtype=torch.int64, device=table.device)
+    return torch.sparse_coo_tensor(ids, table.detach()[:0], table.shape)
+
+
 def _gathered(gradient: Tensor) -> Tensor:
     """The sum of sparse gradients: the rows of all processes."""
+    gradient = gradient.coalesce()
     pieces: list[tuple[Tensor, Tensor]] = [None] * dist.get_world_size()  # type: ignore[list-item]
     dist.all_gather_object(pieces, (gradient.indices().cpu(), gradient.values().cpu()))
     ids = torch.cat([rows for rows, _ in pieces], 1).to(gradient.device)
@@ -65,7 +85,9 @@ def mean_loss(loss: Tensor) -> Tensor:
     return loss
 
 
-def wait() -> None:
-    """Until all processes are here."""
+def of_the_first(figures: Mapping[str, float]) -> Mapping[str, float]:
+    """The figures of the first process: all must come to the same end, to the last bit."""
+    told = [dict(figures)]
     if dist.is_initialized():
-        dist.barrier()
+        dist.broadcast_object_list(told)
+    return told[0]

@@ -58,11 +58,15 @@ class RowAdam(torch.optim.Optimizer):
         table[rows] = kept - group["lr"] / (1 - first**steps) * mean / spread
 
 
+def sparse_tables(module: nn.Module) -> set[nn.Parameter]:
+    """The tables whose gradients are sparse."""
+    tables = (layer for layer in module.modules() if isinstance(layer, nn.Embedding) and layer.sparse)
+    return {next(table.parameters()) for table in tables}
+
+
 def make_optimizers(module: nn.Module, config: TrainingConfig) -> list[torch.optim.Optimizer]:
     """One for the plain parameters, and one for the tables with sparse gradients if there are any."""
-    tables = {
-        id(layer.weight) for layer in module.modules() if isinstance(layer, nn.Embedding) and layer.sparse
-    }
+    tables = sparse_tables(module)
     rates = config.part_rates()
     for name in rates:
         if not any(name in parameter.split(".") for parameter, _ in module.named_parameters()):
@@ -76,7 +80,7 @@ def make_optimizers(module: nn.Module, config: TrainingConfig) -> list[torch.opt
         pieces = name.split(".")
         rate = next((rates[piece] for piece in pieces if piece in rates), config.learning_rate)
         decay = 0.0 if parameter.ndim < 2 else config.weight_decay  # biases and scales of norms
-        groups = sparse if id(parameter) in tables else plain
+        groups = sparse if parameter in tables else plain
         groups.setdefault((rate, decay), []).append(parameter)
     made: list[torch.optim.Optimizer] = []
     if plain:

@@ -13,7 +13,6 @@ from torch import Tensor
 
 from .. import checkpoints, ranks
 from ..store import under_prefix, with_prefix
-from . import distributed
 
 if TYPE_CHECKING:
     from .training import Training
@@ -28,12 +27,12 @@ class TrainingStates:
         self.name = name
 
     def save(self, training: Training) -> None:
-        """Replaces the state by that of now."""
-        if self.name is None:
-            return
-        if ranks.is_main():
+        """Replaces the state by that of now.
+
+        The first process alone does; others, whose clocks may differ, wait for it at the next gradients.
+        """
+        if self.name is not None and ranks.is_main():
             checkpoints.keep_latest(self.name, training.course.step, _arrays_of(training))
-        distributed.wait()
 
     def load(self, training: Training) -> None:
         """Brings the training to where it was."""

@@ -189,6 +189,7 @@ class Training:
         batches = self.examples.batches([piece for several in pieces for piece in several], self.device)
         for rows, several in zip(plan, pieces, strict=True):
             loss = torch.zeros((), device=self.device)
+            distributed.reseed(self.seed, self.course.step)
             for _ in several:
                 loss += self._backward(next(batches), len(rows))
             self._move()
@@ -203,7 +204,7 @@ class Training:
         return loss.detach()
 
     def _move(self) -> None:
-        distributed.sum_gradients(self.network.parameters())
+        distributed.sum_gradients(self.network)
         if self.config.clip:
             for optimizer in self.optimizers:
                 self.scaler.unscale_(optimizer)
@@ -235,7 +236,7 @@ class Training:
         }
         if self.judge is not None:
             with self.average.used():
-                entry |= self._judged(self.judge())
+                entry |= self._judged(distributed.of_the_first(self.judge()))
         course.entries.append(entry)
         log.add(**entry)
         course.epoch, course.batch, course.lost = course.epoch + 1, 0, 0.0
