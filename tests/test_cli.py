@@ -283,6 +283,7 @@ def test_evaluation_mistakes(folder, tmp_path, run):
     run("evaluate", model, test, "--k", "1,zwei").sentence(2, "--k", "'1,zwei'")
     run("evaluate", model, test, "--k", "0").sentence(2, "at least 1")
     run("evaluate", model, test, "--propensity", "wiki").sentence(2, "--propensity", "wiki-500k")
+    run("evaluate", model, test, "--propensity", "nan,1.5").sentence(2, "propensity must be A", "A=nan")
     run("predict", model, test, "--output", tmp_path / "p.jsonl")
     run("evaluate", tmp_path / "p.jsonl", test, "--by-frequency").sentence(2, "--train FILE")
     run("evaluate", tmp_path / "p.jsonl", folder / "train.jsonl").sentence(

@@ -172,7 +172,7 @@ def _parse_ks(text: str) -> tuple[int, ...]:
 
 def parse_propensity(text: str) -> tuple[float, float]:
     """``0.55,1.5``, or the name of a data set whose constants are published."""
-    from ..metrics import PROPENSITY
+    from ..metrics import PROPENSITY, inverse_propensity
 
     if text.lower() in PROPENSITY:
         return PROPENSITY[text.lower()]
@@ -182,6 +182,7 @@ def parse_propensity(text: str) -> tuple[float, float]:
         raise ConfigError(
             f"--propensity wants two numbers A,B or one of {', '.join(PROPENSITY)}, not {text!r}"
         ) from None
+    inverse_propensity(0, 1, a, b)  # refuses what cannot be, before anything is trained or asked
     return a, b
 
 

@@ -39,7 +39,7 @@ def inverse_propensity(
     counts = np.asarray(counts, np.float64)
     if n_train < 1:
         raise ConfigError(f"n_train must be at least 1, not {n_train}")
-    if A < 0 or B <= 0:
+    if not (0 <= A < np.inf and 0 < B < np.inf):
         raise ConfigError(f"propensity must be A ≥ 0 and B > 0, not A={A:g}, B={B:g}")
     if (counts < 0).any():
         raise ConfigError("training counts must not be negative")
