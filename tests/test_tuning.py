@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shlex
 import subprocess
 import sys
 
@@ -303,6 +304,17 @@ def test_the_command_says_what_to_type(tmp_path, capsys, monkeypatch):
     help_text = " ".join(call(capsys, "tune", "--help").out.replace("│", " ").split())
     assert "treetop methods NAME" in help_text
     assert "0.25..8:log" in call(capsys, "methods", "xr-linear").out
+
+
+def test_what_to_type_reads_the_same_fields(tmp_path, capsys):
+    records = [{"body": line["text"], "tags": line["labels"]} for line in sentences(60)]
+    data = write_lines(tmp_path / "train.jsonl", records)
+    fields = ("--text", "body", "--labels", "tags")
+    command = ("tune", data, "--method", "xr-linear", "--trials", 1, "--study", tmp_path / "study.db")
+    told = call(capsys, *command, *fields).out.strip().splitlines()[-1]
+    words = shlex.split(told.partition("treetop ")[2])
+    words[words.index("--model") + 1] = str(tmp_path / "model")
+    assert call(capsys, *words).code == 0
 
 
 def test_the_command_trains_a_network_for_its_best_epochs(tmp_path, capsys, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shlex
 import time
 from pathlib import Path
@@ -128,7 +129,7 @@ def tune(
         pruning=pruning,
         study=study,
     )
-    command = train_command(tuning, data, model)
+    command = train_command(tuning, data, model, reading)
     if json is not None:
         write_text(json, to_json(tuning.to_dict() | {"study": str(study), "command": command}) + "\n")
     if json is None or str(json) != "-":
@@ -153,11 +154,14 @@ def parse_space(pairs: list[str] | None) -> dict[str, Values]:
     return space
 
 
-def train_command(tuning: Tuning, data: Path, model: Path | None) -> str:
+def train_command(tuning: Tuning, data: Path, model: Path | None, reading: LabelledReading) -> str:
     """What to type for a model with the settings found."""
     words = ["treetop", "train", str(data), "--method", tuning.method, "--model", str(model or "model")]
     for name, value in tuning.settings.items():
         words += ["--set", f"{name}={value_text(value)}"]
+    for option in dataclasses.fields(reading):
+        if (value := getattr(reading, option.name)) != option.default:
+            words += [f"--{option.name.replace('_', '-')}", value]
     return shlex.join(words)
 
 
