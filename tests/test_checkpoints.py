@@ -92,6 +92,16 @@ def test_pieces_of_other_parts_have_other_names(tmp_path):
     assert len(names) == 4
 
 
+def test_a_piece_comes_back_as_it_was(tmp_path):
+    arrays = {"number": np.array(3.5), "none": np.zeros((0, 2)), "turned": np.arange(6).reshape(2, 3).T}
+    with checkpoints.keeping(tmp_path / "unfinished", resume=False):
+        checkpoints.keep("piece", arrays)
+        found = checkpoints.find("piece")
+        for name, array in arrays.items():
+            assert found[name].shape == array.shape and np.array_equal(found[name], array)
+        del found
+
+
 def test_damaged_pieces_are_made_anew_and_a_fresh_start_removes_them(
     data, tmp_path, monkeypatch, trained_levels
 ):

@@ -153,15 +153,23 @@ def test_a_killed_training_ends_the_same_when_it_is_resumed(
     assert not (tmp_path / "kept").exists()
 
 
-def test_a_state_of_other_data_or_settings_is_not_used(train, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("rows", "settings"),
+    [(100, {}), (120, {"seed": 1}), (120, {"epochs": 4}), (120, {"validation_set": slice(20, 120)})],
+)
+def test_a_state_of_other_data_or_settings_is_not_used(train, tmp_path, monkeypatch, rows, settings):
+    settings = {"validation_set": slice(30)} | settings
     monkeypatch.setattr(Training, "_settle", lambda self: (_ for _ in ()).throw(KilledError))
     with pytest.raises(KilledError), checkpoints.keeping(tmp_path / "kept", resume=True):
-        fitted(train)
+        fitted(train, validation_set=train[:30])
     monkeypatch.undo()
-    for data, settings in ((train[:100], {}), (train, {"seed": 1}), (train, {"epochs": 4})):
-        with checkpoints.keeping(tmp_path / "kept", resume=True):
-            resumed = fitted(data, **settings)
-        assert equal(resumed, fitted(data, **settings))
+    settings["validation_set"] = train[settings["validation_set"]]
+    with checkpoints.keeping(tmp_path / "kept", resume=True):
+        resumed = fitted(train[:rows], **settings)
+    anew = fitted(train[:rows], **settings)
+    assert equal(resumed, anew)
+    for ours, theirs in zip(resumed.course["epochs"], anew.course["epochs"], strict=True):
+        assert ours["P@5"] == theirs["P@5"]
 
 
 def write_jsonl(path, data: Dataset) -> None:

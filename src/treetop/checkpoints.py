@@ -105,7 +105,8 @@ def keep(name: str | None, arrays: Mapping[str, npt.NDArray]) -> Mapping[str, np
         try:
             for part, array in arrays.items():
                 with (temporary / f"{part}.npy").open("wb") as file:
-                    write_array(file, np.ascontiguousarray(array))
+                    # np.ascontiguousarray would make a list of a single number.
+                    write_array(file, np.asarray(array, order="C"))
                     file.flush()
                     os.fsync(file.fileno())
             shutil.rmtree(folder / name, ignore_errors=True)  # a damaged one

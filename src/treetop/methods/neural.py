@@ -30,6 +30,7 @@ from ..neural.training import OnEpoch, Training
 from ..predictions import Predictions
 from ..store import under_prefix, with_prefix
 from ..strings import Strings
+from ..study_file import data_digest
 from .base import Method, MethodConfig, Ranked, held_out_rows
 
 Tokens = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]
@@ -128,9 +129,7 @@ class NeuralMethod(Method):
                 seed=config.seed,
                 device=device,
                 judge=None if validation is None else lambda: self._judge(validation, dataset),
-                states=TrainingStates(
-                    checkpoints.name_of("network", *tokens, Y.indptr, Y.indices, Y.data, self._fingerprint())
-                ),
+                states=TrainingStates(self._state_name(tokens, Y, validation)),
                 on_epoch=on_epoch,
             )
             told = "" if width is None else f", every text padded or cut to {width} words"
@@ -144,11 +143,12 @@ class NeuralMethod(Method):
             "epochs": course.entries,
         }
 
-    def _fingerprint(self) -> dict[str, Any]:
-        """The settings that a state of a training depends on."""
+    def _state_name(self, tokens: Tokens, Y: sparse.csr_matrix, validation: Dataset | None) -> str | None:
+        """Of the states of this training: made from all that they depend on."""
         settings = self.config.to_dict()
         del settings["threads"], settings["training"]["save_every"], settings["training"]["tensorboard"]
-        return settings
+        judged_on = None if validation is None or checkpoints.folder() is None else data_digest(validation)
+        return checkpoints.name_of("network", *tokens, Y.indptr, Y.indices, Y.data, settings, judged_on)
 
     def _weigh_labels(self, dataset: Dataset) -> None:
         assert self.network is not None
