@@ -73,6 +73,11 @@ def test_train_validates_sets_and_is_the_library(folder, tmp_path, run):
     assert (model.predict(test).to_csr() != expected.predict(test).to_csr()).nnz == 0
 
 
+def test_nothing_to_go_on_from_is_told(folder, tmp_path, run):
+    outcome = run("train", folder / "train.jsonl", "--model", tmp_path / "m", "--resume", quiet=False)
+    assert outcome.code == 0 and "m.unfinished: there is nothing to go on from" in outcome.err
+
+
 def test_train_holds_out_a_fraction(folder, tmp_path, run):
     outcome = run(
         "train", folder / "train.jsonl", "--model", tmp_path / "m", "--validation", "0.25", quiet=False

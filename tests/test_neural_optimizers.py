@@ -86,14 +86,16 @@ def test_averages():
     weight = nn.Parameter(torch.zeros(1))
     module = nn.ParameterList([weight])
     swa = Average(module, TrainingConfig(average="swa", average_from=0.5), epochs=4)
+    last = Average(module, TrainingConfig(average="swa", average_from=1), epochs=4)
     ema = Average(module, TrainingConfig(average="ema", ema_decay=0.5), epochs=4)
     for epoch, value in enumerate([1.0, 5.0, 2.0, 6.0]):
         weight.data.fill_(value)
         ema.after_step()
         swa.after_epoch(epoch)
+        last.after_epoch(epoch)
     with swa.used():
         assert weight.item() == 4.0  # of 2 and 6
-    assert weight.item() == 6.0
+    assert weight.item() == 6.0 and last.count == 1  # the last epoch at least
     # 1; then with shares 9/12, 9/13 → 0.75·, …, at least 1 - 0.5
     mean = 1.0
     for count, value in ((2, 5.0), (3, 2.0), (4, 6.0)):

@@ -88,7 +88,8 @@ def test_train_by_a_recipe_and_compare(folder, capsys):
     assert "parabel/amazon-670k" in call(capsys, "info", model).out
     call(capsys, *by, "--method", "bonsai").sentence(2, "is for parabel, not for bonsai")
     call(capsys, *by[:-1], "parabel/amazon").sentence(2, "there is no recipe", "parabel/amazon-")
-    call(capsys, *by[:-1], "lightxml/eurlex-4k").sentence(2, "there is no method 'lightxml'")
+    missing = call(capsys, *by[:-1], "lightxml/eurlex-4k", quiet=False)
+    missing.sentence(2, "there is no method 'lightxml'")
 
     outcome = call(capsys, "evaluate", model, test, "--published", quiet=False)
     assert outcome.code == 0

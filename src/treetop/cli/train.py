@@ -111,7 +111,10 @@ def train(
     own: dict[str, Any] = {} if tree is None else {"tree": _own_tree(tree, examples, classifier)}
     if held_out is not None and "validation" in keywords(classifier._fit):
         own["validation"] = held_out
-    with keeping(model.with_name(f"{model.name}.unfinished"), resume=resume):
+    unfinished = model.with_name(f"{model.name}.unfinished")
+    if resume and is_main() and not unfinished.exists():
+        note(f"{unfinished}: there is nothing to go on from, so the training begins anew")
+    with keeping(unfinished, resume=resume):
         classifier.fit(examples, **own)
         if not is_main():  # another process of this training saves the model
             return
@@ -128,6 +131,7 @@ def train(
 
 def _from_recipe(recipe: str | None, method: str | None) -> tuple[str, Mapping[str, Any]]:
     """The method to train, and the settings of the recipe."""
+    from ..methods import method_class
     from ..recipes import find_recipe
 
     if recipe is None:
@@ -135,6 +139,7 @@ def _from_recipe(recipe: str | None, method: str | None) -> tuple[str, Mapping[s
     found = find_recipe(recipe)
     if method not in (None, found.method):
         raise ConfigError(f"--recipe {recipe} is for {found.method}, not for {method}")
+    method_class(found.method)  # scores are there of methods that are not here
     if found.settings is None:
         note(f"{recipe}: no settings are published, only scores; those of {found.method} are used")
     for hint in found.notes:

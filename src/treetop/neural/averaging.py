@@ -20,7 +20,7 @@ class Average:
 
     def __init__(self, module: nn.Module, config: TrainingConfig, epochs: int) -> None:
         self.config = config
-        self.first = int(config.average_from * epochs)  # the epoch swa begins with
+        self.first = min(int(config.average_from * epochs), epochs - 1)  # the epoch swa begins with
         self.parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
         self.count = 0
         self.mean: list[Tensor] = []

@@ -100,6 +100,8 @@ class Training:
         """Trains, and leaves the network as it was at its best, or as it is at the end."""
         distributed.join(self.device)
         self.states.load(self)
+        if self.course.step:
+            title = f"{title}, going on after {self.course.step:,} steps"
         if can_record(self):
             self.graphs = StepGraphs(self)
         if self.config.compile:
