@@ -34,18 +34,23 @@ double log_transform(const Transform& transform, double u) {
     return -power;
 }
 
+// What the parent adds to the logarithm of a product.
+double share(const Transform& transform, float parent) {
+    return transform.discount == 0.0 ? 0.0 : transform.discount * double{parent};
+}
+
 float combine(const Transform& transform, float u, float parent) {
     if (transform.kind == Transform::Kind::raw) return u;
     const double value = log_transform(transform, double{u});
     if (transform.noisy_or) return static_cast<float>(1.0 - (1.0 - std::exp(value)) * (1.0 - double{parent}));
-    return static_cast<float>(value + transform.discount * double{parent});
+    return static_cast<float>(value + share(transform, parent));
 }
 
 // A raw score below which combine() cannot reach `wanted`: the inverse transform, a little less than exact.
 float least_raw(const Transform& transform, float wanted, float parent) {
     if (transform.kind == Transform::Kind::raw) return wanted;
     if (transform.noisy_or) return kLowest;
-    const double most = transform.discount * double{parent};
+    const double most = share(transform, parent);
     const double slack = 1e-6 * (std::abs(double{wanted}) + std::abs(most)) + 1e-9;
     const double loss = std::max(0.0, most - double{wanted}) + slack;  // that -log T(u) may come to
     const double exact = transform.kind == Transform::Kind::sigmoid
@@ -111,9 +116,13 @@ public:
         begin_ = begin;
         const auto rows = static_cast<std::size_t>(end - begin);
         scatter_features(begin, end);
-        // The root: log 1 where scores multiply, 0 where they meet in a noisy or.
-        beam_.clear(rows, 1);
-        for (std::size_t r = 0; r < rows; ++r) beam_.best(r).offer({0.0F, 0.0F, 0});
+        if (search_.start == nullptr) {
+            // The root: log 1 where scores multiply, 0 where they meet in a noisy or.
+            beam_.clear(rows, 1);
+            for (std::size_t r = 0; r < rows; ++r) beam_.best(r).offer({0.0F, 0.0F, 0});
+        } else {
+            begin_with(*search_.start, rows);
+        }
         for (std::size_t t = 0; t < search_.levels.size(); ++t) descend(t);
         return ranking();
     }
@@ -123,6 +132,26 @@ private:
         std::int32_t row;   // in the block
         std::int32_t rank;  // of the node in the row's beam
     };
+
+    void begin_with(const Csr& start, std::size_t rows) {
+        std::int64_t most = 1;
+        for (std::size_t r = 0; r < rows; ++r) {
+            const std::int64_t* indptr = start.indptr + begin_ + static_cast<std::int64_t>(r);
+            most = std::max(most, indptr[1] - indptr[0]);
+        }
+        beam_.clear(rows, most);
+        const bool multiplies = search_.transforms.front().multiplies();
+        for (std::size_t r = 0; r < rows; ++r) {
+            const std::int64_t row = begin_ + static_cast<std::int64_t>(r);
+            const auto nodes = start.row(row);
+            const auto scores = start.values(row);
+            for (std::size_t j = 0; j < nodes.size(); ++j) {
+                const float score = multiplies ? std::log(std::max(scores[j], 0.0F)) : scores[j];
+                beam_.best(r).offer({orderable(score), 0.0F, nodes[j]});
+            }
+            std::ranges::sort(beam_.row(r), std::less<>{});
+        }
+    }
 
     void scatter_features(std::int64_t begin, std::int64_t end) {
         const int bits = feature_bits(queries_.cols);
@@ -160,7 +189,7 @@ private:
     bool hopeless(std::size_t t, const Candidate& parent, const Best& best) const {
         const Transform& transform = search_.transforms[t];
         if (!transform.multiplies() || !best.full()) return false;
-        return static_cast<float>(transform.discount * double{parent.score}) < best.worst().score;
+        return static_cast<float>(share(transform, parent.score)) < best.worst().score;
     }
 
     const Candidate& node_of(const Visit& visit) {

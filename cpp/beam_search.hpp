@@ -23,7 +23,7 @@ struct Transform {
     int power = 3;
     bool noisy_or = false;  // 1 - (1 - T(u))(1 - S) instead of the product T(u) S
     bool log = false;       // give the logarithm of the product back
-    double discount = 1.0;  // of the parent's share in a product: T(u) S^discount
+    double discount = 1.0;  // of the parent's share in a product: T(u) S^discount; 0: T(u) alone
 
     bool multiplies() const { return kind != Kind::raw && !noisy_or; }
 };
@@ -33,6 +33,7 @@ struct Search {
     std::span<const Transform> transforms;    // one per level
     std::span<const std::int64_t> beams;      // nodes kept after each level; the last one is k
     const std::int32_t* labels = nullptr;     // leaf position -> label id; null: positions
+    const Csr* start = nullptr;               // queries x nodes above the first level, with scores; null: the root
 };
 
 // Ranks all rows of `queries`; equal scores go by raw score, then by smaller id. Scores do not depend on threads or

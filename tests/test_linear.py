@@ -185,6 +185,20 @@ def test_last_transform_raw_ranks_by_raw_scores():
     )
 
 
+def test_last_transform_alone_leaves_the_parents_out():
+    X, Y = planted(120, 25, 50, seed=6)
+    tree = small_tree(X, Y)
+    plain = TreeModel.fit(X, Y, tree, LinearConfig(beam=(100,)))
+    raw, alone = (
+        TreeModel(tree, plain.levels, LinearConfig(beam=(100,), last_transform=last), 50).rank(X, 25)
+        for last in ("raw", "alone")
+    )
+    assert np.array_equal(raw[1], alone[1])
+    np.testing.assert_allclose(alone[2], np.exp(-(np.maximum(0, 1 - raw[2]) ** 3)), atol=1e-6)
+    with pytest.raises(ConfigError, match="last_transform=alone needs a transform that multiplies"):
+        LinearConfig(transform="raw", last_transform="alone")
+
+
 def test_rankings_do_not_depend_on_company_or_threads():
     X, Y = planted(500, 60, 80, seed=8)
     model = TreeModel.fit(X, Y, small_tree(X, Y), LinearConfig(beam=(3,)))

@@ -189,26 +189,38 @@ void bind_search(nb::module_& module) {
 
     module.def(
         "beam_search",
-        [](std::vector<const BoundLevel*> levels, std::vector<std::string> transforms, double discount,
+        [](std::vector<const BoundLevel*> levels, std::vector<std::string> transforms, std::vector<double> discounts,
            std::vector<std::int64_t> beams, std::optional<In<std::int32_t>> labels, In<std::int64_t> indptr,
-           In<std::int32_t> indices, In<float> data, std::int64_t features, int threads, nb::object progress) {
+           In<std::int32_t> indices, In<float> data, std::int64_t features, int threads, nb::object progress,
+           std::optional<std::tuple<In<std::int64_t>, In<std::int32_t>, In<float>>> start) {
             require(!levels.empty(), "a search needs at least one level");
-            require(transforms.size() == levels.size() && beams.size() == levels.size(),
-                    "one transform and one beam size per level are needed");
+            require(transforms.size() == levels.size() && discounts.size() == levels.size() &&
+                        beams.size() == levels.size(),
+                    "one transform, discount and beam size per level are needed");
             std::vector<Level> views;
             std::vector<Transform> kinds;
             for (std::size_t t = 0; t < levels.size(); ++t) {
                 views.push_back(levels[t]->level());
                 kinds.push_back(transform_named(transforms[t]));
-                kinds.back().discount = discount;
+                kinds.back().discount = discounts[t];
                 require(beams[t] >= 1, "beam sizes must be at least 1");
                 require(views[t].feature_bits == feature_bits(features), "the model has other features than the input");
-                require(views[t].parents == (t == 0 ? 1 : views[t - 1].nodes()), "the levels do not fit together");
+                require(t == 0 ? start || views[t].parents == 1 : views[t].parents == views[t - 1].nodes(),
+                        "the levels do not fit together");
             }
             require(!labels || static_cast<std::int64_t>(labels->size()) == views.back().nodes(),
                     "one label per leaf is needed");
             const Csr queries = csr(indptr, indices, data, features);
-            const Search task{views, kinds, beams, labels ? labels->data() : nullptr};
+            Search task{views, kinds, beams, labels ? labels->data() : nullptr};
+            Csr above;
+            if (start) {
+                const auto& [nodes_indptr, nodes, scores] = *start;
+                above = csr(nodes_indptr, nodes, scores, views.front().parents);
+                require(above.rows == queries.rows && ascending(nodes_indptr), "every query needs nodes to start from");
+                const auto inside = [&](std::int32_t node) { return 0 <= node && node < above.cols; };
+                require(std::all_of(nodes.data(), nodes.data() + nodes.size(), inside), "the level has no such parent");
+                task.start = &above;
+            }
             PythonMonitor monitor(progress);
             Ranking ranking;
             {
@@ -217,9 +229,9 @@ void bind_search(nb::module_& module) {
             }
             return give_ranking(std::move(ranking));
         },
-        nb::arg("levels"), nb::arg("transforms"), nb::arg("discount"), nb::arg("beams"), nb::arg("labels").none(),
+        nb::arg("levels"), nb::arg("transforms"), nb::arg("discounts"), nb::arg("beams"), nb::arg("labels").none(),
         nb::arg("indptr"), nb::arg("indices"), nb::arg("data"), nb::arg("features"), nb::arg("threads"),
-        nb::arg("progress").none() = nb::none());
+        nb::arg("progress").none() = nb::none(), nb::arg("start").none() = nb::none());
 }
 
 }  // namespace treetop::bindings

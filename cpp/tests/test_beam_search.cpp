@@ -47,6 +47,26 @@ int main() {
     CHECK(few.ids[0] == 10 && few.ids[1] == 30);
     CHECK(few.ids[2] == 20 && few.ids[3] == 40);  // the empty row follows the biases
 
+    // The lower level alone, from given nodes: row 0 starts at both clusters, row 1 at the second.
+    const std::vector<std::int64_t> start_indptr{0, 2, 3};
+    const std::vector<std::int32_t> start_nodes{0, 1, 1};
+    const std::vector<float> start_scores{0.5F, 1.0F, 0.25F};
+    treetop::Csr start;
+    start.rows = 2;
+    start.cols = 2;
+    start.indptr = start_indptr.data();
+    start.indices = start_nodes.data();
+    start.data = start_scores.data();
+    const std::vector<std::int64_t> four{4};
+    const auto lower = treetop::search({std::span(levels).last(1), std::span(hinge).last(1), four, labels.data(), &start},
+                                       queries, 1);
+    CHECK((lower.indptr == std::vector<std::int64_t>{0, 4, 6}));
+    CHECK(lower.ids[0] == 20 && std::abs(lower.scores[0] - std::exp(-0.015625)) < 1e-6);
+    CHECK(lower.ids[1] == 10 && std::abs(lower.scores[1] - 0.5) < 1e-6);
+    CHECK(lower.ids[2] == 40 && std::abs(lower.scores[2] - std::exp(-1.0)) < 1e-6);
+    CHECK(lower.ids[3] == 30 && std::abs(lower.scores[3] - 0.5 * std::exp(-0.421875)) < 1e-6);
+    CHECK(lower.ids[4] == 20 && std::abs(lower.scores[4] - 0.25 * std::exp(-0.015625)) < 1e-6);
+
     const std::vector<Transform> raw(2, Transform{Transform::Kind::raw, 1, false, false});
     const auto plain = treetop::search({levels, raw, wide, nullptr}, queries, 1);
     CHECK((std::vector<std::int32_t>(plain.ids.begin(), plain.ids.begin() + 4) == std::vector<std::int32_t>{1, 2, 0, 3}));

@@ -194,7 +194,7 @@ def merge_weights(
 def beam_search(
     levels: Sequence[Level],
     transforms: Sequence[str],
-    discount: float,
+    discounts: Sequence[float],
     beams: Sequence[int],
     labels: _I32 | None,
     indptr: _I64,
@@ -203,7 +203,10 @@ def beam_search(
     features: int,
     threads: int,
     progress: Progress = None,
-) -> tuple[_I64, _I32, _F32]: ...
+    start: tuple[_I64, _I32, _F32] | None = None,
+) -> tuple[_I64, _I32, _F32]:
+    """``start``: for every query, nodes above the first of these levels and their scores; else the root."""
+
 def ranking_flaw(indptr: _I64, ids: _I32, scores: _F32, labels: int) -> str | None:
     """What is wrong with ranked lists of ids below ``labels`` with falling scores, or nothing."""
 

@@ -40,6 +40,9 @@ class TreeConfig(Config):
     leaf_size: int = setting(
         1000, "labels that a lowest cluster holds at most (balanced) or is not cut below", at_least=1
     )
+    top: int | None = setting(
+        None, "clusters of the first level of a balanced tree at most; none: as branching", at_least=1
+    )
     levels: tuple[int, ...] | None = setting(
         None, "clusters of each level from the top, as 16-256; instead of branching and leaf_size", at_least=1
     )
@@ -62,6 +65,8 @@ class TreeConfig(Config):
     share_rows: bool = setting(True, "a text with n labels counts 1/sqrt(n) in each of their vectors")
 
     def check(self) -> None:
+        if self.top is not None and (self.levels is not None or self.kind != "balanced"):
+            raise ConfigError("top is for balanced trees that grow by branching and leaf_size")
         if self.levels is None:
             return
         if list(self.levels) != sorted(set(self.levels)):
@@ -403,7 +408,7 @@ def build_tree(vectors: sparse.csr_matrix, config: TreeConfig, *, seed: int, thr
 
 def _cluster_sizes(labels: int, config: TreeConfig) -> list[int]:
     if config.levels is None:
-        sizes = level_sizes(labels, config.leaf_size, config.branching)
+        sizes = level_sizes(labels, config.leaf_size, config.branching, config.top)
         return [size for size in sizes if size < labels]  # a power of two may pass the number of labels
     sizes = [size for size in config.levels if size != labels]
     if sizes and sizes[-1] > labels:

@@ -68,7 +68,10 @@ class LinearConfig(Config):
     )
     transform: str = setting("l3-hinge", "how raw scores become node scores", choices=TRANSFORMS)
     last_transform: str | None = setting(
-        None, "the transform of the label level where it differs: raw ranks by raw scores", choices=("raw",)
+        None,
+        "scores of the label level where they differ: raw ones, or the transform of the label's own score "
+        "without its parents' (alone)",
+        choices=("raw", "alone"),
     )
 
     level_discount: float = setting(
@@ -84,6 +87,8 @@ class LinearConfig(Config):
             raise ConfigError(f"regulariser=l1 needs loss squared-hinge or logistic, not {self.loss}")
         if self.refit and self.regulariser != "l1":
             raise ConfigError("refit comes after regulariser=l1")
+        if self.last_transform == "alone" and (self.transform == "raw" or "noisy" in self.transform):
+            raise ConfigError(f"last_transform=alone needs a transform that multiplies, not {self.transform}")
         if not self.negatives or not self.beam:
             raise ConfigError("negatives and beam need at least one entry")
 
@@ -115,7 +120,13 @@ class LinearConfig(Config):
 
     def transforms(self, depth: int) -> list[str]:
         """The score transform of each level, from the top."""
-        return [self.transform] * (depth - 1) + [self.last_transform or self.transform]
+        last = "raw" if self.last_transform == "raw" else self.transform
+        return [self.transform] * (depth - 1) + [last]
+
+    def discounts(self, depth: int) -> list[float]:
+        """The power of the parent's score at each level, from the top."""
+        last = 0.0 if self.last_transform == "alone" else self.level_discount
+        return [self.level_discount] * (depth - 1) + [last]
 
 
 def _lengthened(values: tuple, length: int) -> list:

@@ -52,7 +52,7 @@ def explain_path(
 ) -> Explanation:
     """A node's raw score is its bias and what the terms add; a rule makes the label's score of these."""
     tree, config = model.tree, model.config
-    transforms = config.transforms(tree.depth)
+    transforms, discounts = config.transforms(tree.depth), config.discounts(tree.depth)
     handed = ROOT
     steps: list[PathStep] = []
     for level, node in enumerate(tree.path(label)):
@@ -67,7 +67,7 @@ def explain_path(
             features, weights, bias = model.levels[level].node_weights(node)
             weighed = terms.weighed(features, weights)
             raw = math.fsum([bias, *(term.contribution for term in weighed)])
-            handed = handed_down(transforms[level], config.level_discount, raw, handed)
+            handed = handed_down(transforms[level], discounts[level], raw, handed)
         steps.append(
             PathStep(
                 level=level + 1,

@@ -24,7 +24,7 @@ def handed_down(transform: str, discount: float, raw: float, above: float) -> fl
         return raw
     if transform.endswith("-noisy-or"):
         return 1 - (1 - transformed(transform, raw)) * (1 - above)
-    return _log_transform(transform, raw) + discount * above
+    return _log_transform(transform, raw) + (discount * above if discount else 0.0)
 
 
 def score_of(transform: str, handed: float) -> float:
@@ -49,8 +49,8 @@ def rule_text(config: LinearConfig, depth: int) -> str:
     formula = "1 / (1 + exp(−u))" if kind.startswith("sigmoid") else f"exp(−max(0, 1 − u)^{kind[1]})"
     if kind.endswith("-noisy-or"):
         return f"at each level 1 − (1 − T(u)) · (1 − score of the parent), T(u) = {formula}"
-    if depth == 1:
-        rule = f"T(u) = {formula}"
+    if depth == 1 or config.last_transform == "alone":
+        rule = f"T(u) = {formula}, u of the label"
     elif config.level_discount == 1:
         rule = f"the product of T(u) along the path, T(u) = {formula}"
     else:

@@ -158,7 +158,7 @@ class TreeModel:
             return _native.beam_search(
                 [level.native for level in self.levels[:levels]],
                 self.config.transforms(self.tree.depth)[:levels],
-                self.config.level_discount,
+                self.config.discounts(self.tree.depth)[:levels],
                 beams,
                 self.tree.labels if whole else None,
                 *csr_arrays(X),

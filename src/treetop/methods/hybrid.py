@@ -59,7 +59,7 @@ class HybridConfig(TreeLinearConfig):
 
     def check(self) -> None:
         super().check()
-        scale = self.linear.last_transform or self.linear.transform
+        scale = self.linear.transforms(1)[0]
         if scale == "raw" or scale.startswith("log-"):
             raise ConfigError(
                 f"the neighbours' votes go with scores from 0 to 1, which transform={scale} does not give"

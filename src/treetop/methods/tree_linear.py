@@ -43,7 +43,7 @@ class TreeLinearConfig(FeatureConfig):
     update: UpdateConfig = part(UpdateConfig(), "growing a trained model")
 
     def check(self) -> None:
-        scale = self.linear.last_transform or self.linear.transform
+        scale = self.linear.transforms(1)[0]
         if self.trees > 1 and (scale == "raw" or scale.startswith("log-")):
             raise ConfigError(
                 f"several trees average scores from 0 to 1, which transform={scale} does not give"
