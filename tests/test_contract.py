@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import subprocess
 import sys
 
@@ -13,6 +14,7 @@ from scipy import sparse
 
 import treetop
 from conftest import planted
+from tiny_bert import tiny_bert
 from treetop import Dataset, Strings, store
 from treetop.errors import ConfigError, DataError, ModelError, TreetopError
 from treetop.methods import METHODS, Method
@@ -21,6 +23,20 @@ CNN = {
     "epochs": 40, "batch_size": 16, "max_length": 12, "dimension": 16, "spread": 1, "filters": 16,
     "filter_sizes": (2,), "learning_rate": 0.01, "embedding_dropout": 0, "device": "cpu",
 }  # fmt: skip
+ENCODED = {
+    "encoder": tiny_bert(), "epochs": 30, "batch_size": 16, "max_length": 32, "learning_rate": 2e-3,
+    "dropout": 0, "device": "cpu",
+}  # fmt: skip
+if "TREETOP_TEST_ENCODER" in os.environ:  # tests/test_minilm.py
+    ENCODED |= {"encoder": os.environ["TREETOP_TEST_ENCODER"], "epochs": 4, "batch_size": 50}
+    ENCODED |= {"learning_rate": 3e-4, "rates": ("head=0.02",)}
+TREES = {
+    "tree.leaf_size": 2,
+    "tree.branching": 2,
+    "tree.top": 2,
+    "refined.leaf_size": 4,
+    "refined.branching": 2,
+}
 CASES: dict[str, dict] = {
     # registry name: settings that make it quick on small data
     "xr-linear": {"leaf_size": 4, "branching": 2},
@@ -35,6 +51,9 @@ CASES: dict[str, dict] = {
     "xml-cnn": CNN | {"hidden": 32},
     "xml-cnn-impl": CNN | {"hidden": 32},
     "cnn-baseline": CNN | {"hidden": 32},
+    "flat-transformer": ENCODED,
+    "x-transformer": ENCODED | {"epochs": 5, "clusters": 3, "visited": 2},
+    "xr-transformer": ENCODED | TREES | {"epochs": 2, "shortlist": 2},
     "ensemble": {"members": [treetop.XRLinear(leaf_size=4, branching=2), treetop.XRLinear(seed=1)]},
 }
 

@@ -47,8 +47,9 @@ def test_complaints(folder):
 
 def test_commands_know_which_split_they_want(folder, tmp_path, run):
     model = tmp_path / "model"
-    made = run("train", folder, "--method", "xr-linear", "--model", model, quiet=False)
-    assert "from 40 examples" in made.err
+    assert (
+        "from 40 examples" in run("train", folder, "--method", "xr-linear", "--model", model, quiet=False).err
+    )
     whole = run("evaluate", model, folder, "--json", "-").out
     assert whole == run("evaluate", model, folder / "test.csv", "--json", "-").out
     assert whole != run("evaluate", model, folder, "--split", "train", "--json", "-").out

@@ -9,7 +9,14 @@ from torch import nn
 from treetop.errors import ConfigError
 from treetop.neural.averaging import Average
 from treetop.neural.config import TrainingConfig
-from treetop.neural.optimizers import RowAdam, make_optimizers, schedule, set_rates
+from treetop.neural.optimizers import (
+    RoundedAdam,
+    RowAdam,
+    make_optimizers,
+    randomly_rounded,
+    schedule,
+    set_rates,
+)
 
 
 def test_rows_move_as_with_adam_when_all_are_used():
@@ -108,3 +115,42 @@ def test_averages():
 def test_metrics_that_do_not_exist(metric):
     with pytest.raises(ConfigError, match="metric must be one of P@1"):
         TrainingConfig(metric=metric)
+
+
+def test_random_rounding_is_right_on_average():
+    torch.manual_seed(0)
+    for value in (1.0 + 2**-10, -3.3, 1e-30, 0.0):
+        rounded = randomly_rounded(torch.full((200_000,), value))
+        assert rounded.dtype == torch.bfloat16 and len(rounded.unique()) <= 2
+        assert float(rounded.double().mean()) == pytest.approx(value, rel=1e-4, abs=1e-40)
+
+
+def test_rounded_adam_follows_adamw():
+    """On average: the same steps as AdamW in 32 bits, though each is smaller than the spacing of bf16."""
+    torch.manual_seed(0)
+    exact = torch.nn.Parameter(torch.ones(4000, 8))
+    narrow = torch.nn.Parameter(torch.ones(4000, 8, dtype=torch.bfloat16))
+    optimizers = [
+        torch.optim.AdamW([exact], lr=1e-4, weight_decay=0.1),
+        RoundedAdam([narrow], lr=1e-4, weight_decay=0.1),
+    ]
+    for step in range(20):
+        for weight, optimizer in zip((exact, narrow), optimizers, strict=True):
+            weight.grad = torch.full_like(weight, 0.5 + 0.1 * step)
+            optimizer.step()
+    wanted, found = (float(weight.detach().float().mean()) for weight in (exact, narrow))
+    assert wanted < 0.9985 and found == pytest.approx(wanted, abs=1e-4)
+
+
+def test_a_network_with_a_narrow_head_learns_and_is_kept(tmp_path):
+    import treetop
+    from test_contract import ENCODED, topic_texts
+
+    train = treetop.Dataset.from_texts(*topic_texts(150, seed=0), source="train")
+    test = treetop.Dataset.from_texts(*topic_texts(40, seed=1), source="test")
+    model = treetop.make("flat-transformer", **ENCODED, head_bits=16).fit(train)
+    assert model.evaluate(test)["P@1"] > 90
+    model.save(tmp_path / "model")
+    again = treetop.load(tmp_path / "model")
+    assert again.network.head.weight.dtype == torch.bfloat16
+    assert (again.predict(test).scores == model.predict(test).scores).all()

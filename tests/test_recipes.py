@@ -15,7 +15,7 @@ from treetop.metrics import PROPENSITY
 from treetop.metrics.documents import RANKING
 from treetop.recipes import all_recipes, find_recipe
 
-NOT_HERE_YET = {"attentionxml", "x-transformer", "lightxml", "xr-transformer"}
+NOT_HERE_YET = {"attentionxml", "lightxml"}
 
 
 @pytest.mark.parametrize("recipe", all_recipes().values(), ids=all_recipes())

@@ -23,15 +23,18 @@ if TYPE_CHECKING:
     from .methods.cnn_baseline import CNNBaseline as CNNBaseline
     from .methods.dismec import DiSMEC as DiSMEC
     from .methods.ensemble import Ensemble as Ensemble
+    from .methods.flat_transformer import FlatTransformer as FlatTransformer
     from .methods.hybrid import Hybrid as Hybrid
     from .methods.kim_cnn import KimCNN as KimCNN
     from .methods.kim_cnn import KimCNNSoftmax as KimCNNSoftmax
     from .methods.neighbours import NearestNeighbours as NearestNeighbours
     from .methods.parabel import Parabel as Parabel
     from .methods.plt import PLT as PLT
+    from .methods.x_transformer import XTransformer as XTransformer
     from .methods.xml_cnn import XMLCNN as XMLCNN
     from .methods.xml_cnn import XMLCNNImpl as XMLCNNImpl
     from .methods.xr_linear import XRLinear as XRLinear
+    from .methods.xr_transformer import XRTransformer as XRTransformer
     from .metrics import evaluate as evaluate
     from .predictions import Predictions as Predictions
     from .strings import Strings as Strings
@@ -45,6 +48,7 @@ _HOMES = {
     "DiSMEC": ".methods.dismec",
     "Ensemble": ".methods.ensemble",
     "Explanation": ".explanation",
+    "FlatTransformer": ".methods.flat_transformer",
     "Hybrid": ".methods.hybrid",
     "KimCNN": ".methods.kim_cnn",
     "KimCNNSoftmax": ".methods.kim_cnn",
@@ -58,6 +62,8 @@ _HOMES = {
     "XMLCNN": ".methods.xml_cnn",
     "XMLCNNImpl": ".methods.xml_cnn",
     "XRLinear": ".methods.xr_linear",
+    "XRTransformer": ".methods.xr_transformer",
+    "XTransformer": ".methods.x_transformer",
     "compare": ".comparison",
     "evaluate": ".metrics",
     "load": ".methods",
@@ -76,6 +82,7 @@ __all__ = [
     "DiSMEC",
     "Ensemble",
     "Explanation",
+    "FlatTransformer",
     "Hybrid",
     "KimCNN",
     "KimCNNSoftmax",
@@ -87,6 +94,8 @@ __all__ = [
     "Variant",
     "XMLCNNImpl",
     "XRLinear",
+    "XRTransformer",
+    "XTransformer",
     "__version__",
     "compare",
     "evaluate",

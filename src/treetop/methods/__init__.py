@@ -27,6 +27,21 @@ METHODS = {
     "xml-cnn": ("xml_cnn", "XMLCNN", "convolutions with dynamic pooling and a hidden layer"),
     "xml-cnn-impl": ("xml_cnn", "XMLCNNImpl", "what the first public code of XML-CNN computed"),
     "cnn-baseline": ("cnn_baseline", "CNNBaseline", "convolutions and a hidden layer: small for many labels"),
+    "flat-transformer": (
+        "flat_transformer",
+        "FlatTransformer",
+        "a fine-tuned transformer and a score for every label",
+    ),
+    "x-transformer": (
+        "x_transformer",
+        "XTransformer",
+        "a transformer fine-tuned on clusters of labels, linear rankers inside them",
+    ),
+    "xr-transformer": (
+        "xr_transformer",
+        "XRTransformer",
+        "a transformer fine-tuned from coarse clusters to labels, then linear rankers",
+    ),
     "ensemble": ("ensemble", "Ensemble", "several models of any methods, their ranked lists combined"),
 }
 

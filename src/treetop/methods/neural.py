@@ -20,6 +20,7 @@ from ..config import part, setting
 from ..data import Dataset
 from ..errors import DataError, ModelError
 from ..metrics import Metrics, evaluate, inverse_propensity, parse_metric
+from ..neural.arrays import to_array, to_tensor
 from ..neural.batches import Examples
 from ..neural.config import TrainingConfig
 from ..neural.device import chosen_device, chosen_precision, memory_told, seeded, using_threads
@@ -87,6 +88,9 @@ class NeuralMethod(Method):
     @abstractmethod
     def _restore_tokens(self, arrays: Mapping[str, npt.NDArray]) -> None: ...
 
+    def _initialise(self, examples: Examples, Y: sparse.csr_matrix, device: torch.device) -> None:
+        """Gives the new network a better start than random weights, where there is one."""
+
     # -- the verbs -------------------------------------------------------------------------------------------
 
     def _fit(  # type: ignore[override]
@@ -120,9 +124,11 @@ class NeuralMethod(Method):
             if config.label_weights == "propensity":
                 self._weigh_labels(dataset)
             width = self.network.fixed_width
+            examples = Examples(tokens, Y, width=width)
+            self._initialise(examples, Y, device)
             training = Training(
                 self.network,
-                Examples(tokens, Y, width=width),
+                examples,
                 config.training,
                 epochs=config.epochs,
                 batch_size=config.batch_size,
@@ -186,7 +192,7 @@ class NeuralMethod(Method):
 
     def _state(self) -> dict[str, npt.NDArray]:
         assert self.network is not None
-        weights = {name: value.detach().cpu().numpy() for name, value in self.network.state_dict().items()}
+        weights = {name: to_array(value) for name, value in self.network.state_dict().items()}
         return {"used": self.used} | self._token_state() | with_prefix("network", weights)
 
     def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None:
@@ -200,6 +206,6 @@ class NeuralMethod(Method):
         for name, value in own.items():
             if name not in weights or weights[name].shape != value.shape:
                 raise ModelError(f"the weights {name!r} of the network are missing or of another size")
-        self.network.load_state_dict({name: torch.from_numpy(np.array(weights[name])) for name in own})
+        self.network.load_state_dict({name: to_tensor(weights[name]) for name in own})
         self.network.eval()
         self.course = self.statistics.get("training", {})

@@ -91,6 +91,8 @@ class Batch:
     rows: Tensor
     """Which examples these are."""
     positives: Positives | None = None
+    parents: Tensor | None = None
+    """Texts × places: 1 + the number of each parent on a text's shortlist; 0 fills up."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -103,7 +105,8 @@ class Batch:
         tokens, lengths, rows = (
             part.to(device, non_blocking=True) for part in (self.tokens, self.lengths, self.rows)
         )
-        return Batch(tokens, lengths, rows, positives)
+        parents = None if self.parents is None else self.parents.to(device, non_blocking=True)
+        return Batch(tokens, lengths, rows, positives, parents)
 
 
 @dataclass(frozen=True)
@@ -123,8 +126,12 @@ class Examples:
         Y: sparse.csr_matrix | None = None,
         *,
         width: int | None = None,
+        shortlist: sparse.csr_matrix | None = None,
     ) -> None:
-        """``width``: of every batch; else that of its longest text."""
+        """``width``: of every batch; else that of its longest text.
+
+        ``shortlist``: texts × parents, whose children enter the loss of a text.
+        """
         self.token_counts = np.diff(tokens[0])
         self.label_counts = None if Y is None else np.diff(Y.indptr)
         self.width = width
@@ -133,6 +140,11 @@ class Examples:
             indptr = np.asarray(Y.indptr, np.int64)
             self.parts["labels"] = Ragged.of(indptr, np.asarray(Y.indices, np.int32))
             self.parts["weights"] = Ragged.of(indptr, np.asarray(Y.data, np.float32))
+        self.longest_shortlist = 0
+        if shortlist is not None:
+            indptr = np.asarray(shortlist.indptr, np.int64)
+            self.parts["parents"] = Ragged.of(indptr, np.asarray(shortlist.indices, np.int32) + 1)
+            self.longest_shortlist = max(int(np.diff(indptr).max(initial=1)), 1)
 
     def __len__(self) -> int:
         return len(self.token_counts)
@@ -154,7 +166,11 @@ class Examples:
             return Batch(tokens, lengths, rows)
         texts, labels, valid = parts["labels"].flat(rows, shape.room)
         _, weights, _ = parts["weights"].flat(rows, shape.room)
-        return Batch(tokens, lengths, rows, Positives(texts, labels.long(), torch.where(valid, weights, 0)))
+        positives = Positives(texts, labels.long(), torch.where(valid, weights, 0))
+        parents = None
+        if "parents" in parts:
+            parents, _ = parts["parents"].padded(rows, self.longest_shortlist)
+        return Batch(tokens, lengths, rows, positives, parents)
 
     def batches(self, plan: list[Ints], device: torch.device) -> Iterator[Batch]:
         """The batches of these rows, on the device."""
@@ -198,7 +214,10 @@ def _pinned(batch: Batch) -> Batch:
     positives = batch.positives
     if positives is not None:
         positives = Positives(*(getattr(positives, field.name).pin_memory() for field in fields(Positives)))
-    return Batch(batch.tokens.pin_memory(), batch.lengths.pin_memory(), batch.rows.pin_memory(), positives)
+    parents = None if batch.parents is None else batch.parents.pin_memory()
+    return Batch(
+        batch.tokens.pin_memory(), batch.lengths.pin_memory(), batch.rows.pin_memory(), positives, parents
+    )
 
 
 def _made_ahead(makers: list[Callable[[], Batch]]) -> Iterator[Batch]:

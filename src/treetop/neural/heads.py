@@ -6,22 +6,25 @@ import torch
 from torch import Tensor, nn
 
 from .batches import Positives
-from .losses import BLOCK, all_label_loss, shortlist_loss
+from .losses import BLOCK, Shortlist, all_label_loss, shortlist_loss
 
 
 class LabelHead(nn.Module):
     """A linear score of every label: s = W h + b. Blocks of labels are scored one after another."""
 
-    def __init__(self, width: int, labels: int, loss: str, *, block: int = BLOCK) -> None:
+    def __init__(self, width: int, labels: int, loss: str, *, bits: int = 32, block: int = BLOCK) -> None:
+        """``bits`` of a weight: one of 16 (bf16) is moved by `RoundedAdam`, for half the memory."""
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(labels, width))
+        self.weight = nn.Parameter(
+            torch.empty(labels, width, dtype=torch.float32 if bits == 32 else torch.bfloat16)
+        )
         self.bias = nn.Parameter(torch.zeros(labels))
         self.loss_name = loss
         self.block = block
         self.label_weights: Tensor | None
         self.register_buffer("label_weights", None, persistent=False)
 
-    def loss(self, hidden: Tensor, positives: Positives) -> Tensor:
+    def loss(self, hidden: Tensor, positives: Positives, shortlist: Shortlist | None = None) -> Tensor:
         """Mean over the texts."""
         return all_label_loss(
             self.loss_name,
@@ -30,16 +33,23 @@ class LabelHead(nn.Module):
             self.bias,
             positives,
             label_weights=self.label_weights,
+            shortlist=shortlist,
             block=self.block,
         )
 
     def top(self, hidden: Tensor, k: int) -> tuple[Tensor, Tensor]:
         """``scores, labels`` of the best; probabilities for bce, else the plain scores through a sigmoid."""
+        scores, labels = self.top_plain(hidden, k)
+        return torch.sigmoid(scores), labels
+
+    def top_plain(self, hidden: Tensor, k: int) -> tuple[Tensor, Tensor]:
+        """``scores, labels`` of the best, as they are."""
         step = max(self.block // max(len(hidden), 1), k)
         best: tuple[Tensor, Tensor] | None = None
         for first in range(0, len(self.weight), step):
             last = min(first + step, len(self.weight))
-            scores = nn.functional.linear(hidden, self.weight[first:last]).float() + self.bias[first:last]
+            weight = self.weight[first:last].to(hidden.dtype)
+            scores = nn.functional.linear(hidden, weight).float() + self.bias[first:last]
             values, ids = scores.topk(min(k, last - first), dim=1)
             ids = ids + first
             if best is not None:
@@ -48,7 +58,7 @@ class LabelHead(nn.Module):
                 ids = ids.gather(1, order)
             best = values, ids
         assert best is not None
-        return torch.sigmoid(best[0]), best[1]
+        return best
 
 
 class Bottleneck(nn.Module):

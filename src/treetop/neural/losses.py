@@ -10,6 +10,7 @@ scores, so that nothing of the size texts × labels is kept: 670,000 labels need
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -23,6 +24,22 @@ BLOCK = 1 << 26
 """Scores that are computed at a time."""
 
 
+@dataclass(frozen=True, eq=False)
+class Shortlist:
+    """Which labels count in the loss of which text: the children of some parents."""
+
+    chosen: Tensor
+    """Texts × parents: true or false."""
+    parents: Tensor
+    """The parent of every label."""
+
+    @classmethod
+    def of(cls, listed: Tensor, parents: Tensor, count: int) -> Shortlist:
+        """``listed`` as in `Batch.parents`; ``count``: of all parents."""
+        chosen = torch.zeros((len(listed), count + 1), dtype=torch.bool, device=listed.device)
+        return cls(chosen.scatter_(1, listed.long(), True)[:, 1:], parents)
+
+
 def all_label_loss(
     loss: str,
     hidden: Tensor,
@@ -31,12 +48,16 @@ def all_label_loss(
     positives: Positives,
     *,
     label_weights: Tensor | None = None,
+    shortlist: Shortlist | None = None,
     block: int = BLOCK,
 ) -> Tensor:
     """The mean over texts of the loss of s = ``weight`` · h + ``bias`` for each row h of ``hidden``.
 
     ``positives.weights`` multiply the loss of positives, ``label_weights`` that of all texts with a label.
+    With a ``shortlist``, which holds all positives, the other labels of a text count for nothing (not for
+    softmax).
     """
+    assert shortlist is None or loss != "softmax"
     if torch.is_autocast_enabled(hidden.device.type):
         hidden = hidden.to(torch.get_autocast_dtype(hidden.device.type))
     with torch.autocast(hidden.device.type, enabled=False):
@@ -48,6 +69,7 @@ def all_label_loss(
             positives.labels,
             positives.weights,
             label_weights,
+            shortlist,
             loss,
             max(block // max(len(hidden), 1), 1),
         )
@@ -65,10 +87,11 @@ class _AllLabels(torch.autograd.Function):
         labels: Tensor,
         weights: Tensor,
         label_weights: Tensor | None,
+        shortlist: Shortlist | None,
         loss: str,
         block: int,
     ) -> Tensor:
-        problem = _Problem(hidden, weight, bias, texts, labels, weights, label_weights)
+        problem = _Problem(hidden, weight, bias, texts, labels, weights, label_weights, shortlist)
         wanted = ctx.needs_input_grad[:3]
         total, *gradients = problem.solve(loss, block, with_gradients=any(wanted))
         ctx.save_for_backward(*(g if want else None for g, want in zip(gradients, wanted, strict=True)))
@@ -77,7 +100,7 @@ class _AllLabels(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, scale: Tensor) -> tuple[Tensor | None, ...]:
         gradients = [None if g is None else g * scale.to(g.dtype) for g in ctx.saved_tensors]
-        return (*gradients, None, None, None, None, None, None)
+        return (*gradients, None, None, None, None, None, None, None)
 
 
 class _Problem:
@@ -92,6 +115,7 @@ class _Problem:
         labels: Tensor,
         weights: Tensor,
         label_weights: Tensor | None,
+        shortlist: Shortlist | None,
     ) -> None:
         self.hidden = hidden
         self.weight = weight
@@ -100,6 +124,7 @@ class _Problem:
         self.labels = labels
         self.weights = weights
         self.label_weights = label_weights
+        self.shortlist = shortlist
 
     def solve(
         self, loss: str, block: int, *, with_gradients: bool
@@ -110,8 +135,8 @@ class _Problem:
         normaliser = self._log_sums(borders) if loss == "softmax" else None
         by_hidden = by_weight = by_bias = None
         if with_gradients:
-            # Sums over blocks are kept in the precision of the parameters.
-            by_hidden = torch.zeros_like(self.hidden, dtype=self.weight.dtype)
+            # Sums over blocks are kept in the precision of the biases: weights may be narrow.
+            by_hidden = torch.zeros_like(self.hidden, dtype=self.bias.dtype)
             by_weight = torch.empty_like(self.weight)
             by_bias = torch.empty_like(self.bias)
         total = torch.zeros((), dtype=self.bias.dtype, device=self.bias.device)
@@ -172,6 +197,9 @@ class _Problem:
             columns = self.label_weights[first:last].to(scores.dtype)
             lost, slopes = lost * columns, slopes * columns
             instead, turn = instead * columns[place[1]], turn * columns[place[1]]
+        if self.shortlist is not None:
+            inside = self.shortlist.chosen[:, self.shortlist.parents[first:last]]
+            lost, slopes = lost * inside, slopes * inside
         slopes.index_put_(place, turn, accumulate=True)
         return lost.sum() + instead.sum(), slopes
 

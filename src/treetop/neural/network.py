@@ -25,6 +25,10 @@ class Network(nn.Module, ABC):
         """The tokens that every text is padded or cut to, if the network needs one width."""
         return None
 
+    def compile_parts(self) -> None:
+        """Prepares the modules that are worth it for `torch.compile`, which happens on their first use."""
+        self.compile(dynamic=True)
+
     def counts(self) -> dict[str, int]:
         """Parameters of each part."""
         found: dict[str, int] = {}

@@ -58,6 +58,69 @@ class RowAdam(torch.optim.Optimizer):
         table[rows] = kept - group["lr"] / (1 - first**steps) * mean / spread
 
 
+class RoundedAdam(torch.optim.Optimizer):
+    """AdamW for bf16 weights that have no wider copy: weights and moments are rounded at random.
+
+    A number between two of bf16 becomes the nearer one more often, in proportion, so that steps far smaller
+    than the spacing of bf16 are not lost but happen now and then: E[round(x)] = x.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+    ) -> None:
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for weight in group["params"]:
+                if weight.grad is not None:
+                    self._move(weight, group)
+        return loss
+
+    def _move(self, weight: Tensor, group: dict[str, Any]) -> None:
+        state = self.state[weight]
+        if not state:
+            state["step"] = torch.zeros((), device=weight.device)
+            state["exp_avg"] = torch.zeros_like(weight)
+            state["exp_avg_sq"] = torch.zeros_like(weight)
+        state["step"] += 1
+        (first, second), steps = group["betas"], state["step"]
+        rate = group["lr"] / (1 - first**steps)
+        for at in range(0, len(weight), ROWS):  # what is computed in 32 bits stays small
+            rows = slice(at, at + ROWS)
+            slope = weight.grad[rows].float()  # type: ignore[index]
+            mean = state["exp_avg"][rows].float().lerp_(slope, 1 - first)
+            square = state["exp_avg_sq"][rows].float().mul_(second).addcmul_(slope, slope, value=1 - second)
+            spread = (square / (1 - second**steps)).sqrt_().add_(group["eps"])
+            moved = weight[rows].float() * (1 - group["lr"] * group["weight_decay"]) - rate * mean / spread
+            for narrow, wide in (
+                (state["exp_avg"], mean),
+                (state["exp_avg_sq"], square),
+                (weight, moved),
+            ):
+                narrow[rows] = randomly_rounded(wide)
+
+
+ROWS = 1 << 16
+
+
+def randomly_rounded(values: Tensor) -> Tensor:
+    """As bf16. The 16 bits that fall away are added to random ones first: their carry decides."""
+    bits = values.contiguous().view(torch.int32)
+    noise = torch.randint_like(bits, 1 << 16)
+    return ((bits + noise) & -(1 << 16)).view(torch.float32).to(torch.bfloat16)
+
+
 def sparse_tables(module: nn.Module) -> set[nn.Parameter]:
     """The tables whose gradients are sparse."""
     tables = (layer for layer in module.modules() if isinstance(layer, nn.Embedding) and layer.sparse)
@@ -65,7 +128,7 @@ def sparse_tables(module: nn.Module) -> set[nn.Parameter]:
 
 
 def make_optimizers(module: nn.Module, config: TrainingConfig) -> list[torch.optim.Optimizer]:
-    """One for the plain parameters, and one for the tables with sparse gradients if there are any."""
+    """One for the plain parameters, one for tables with sparse gradients, one for bf16 weights, if any."""
     tables = sparse_tables(module)
     rates = config.part_rates()
     for name in rates:
@@ -74,6 +137,7 @@ def make_optimizers(module: nn.Module, config: TrainingConfig) -> list[torch.opt
             raise ConfigError(f"rates: the network has no part {name!r}; there are: {', '.join(parts)}")
     plain: dict[tuple[float, float], list[nn.Parameter]] = {}
     sparse: dict[tuple[float, float], list[nn.Parameter]] = {}
+    narrow: dict[tuple[float, float], list[nn.Parameter]] = {}
     for name, parameter in module.named_parameters():
         if not parameter.requires_grad:
             continue
@@ -81,12 +145,16 @@ def make_optimizers(module: nn.Module, config: TrainingConfig) -> list[torch.opt
         rate = next((rates[piece] for piece in pieces if piece in rates), config.learning_rate)
         decay = 0.0 if parameter.ndim < 2 else config.weight_decay  # biases and scales of norms
         groups = sparse if parameter in tables else plain
+        if parameter.dtype == torch.bfloat16:
+            groups = narrow
         groups.setdefault((rate, decay), []).append(parameter)
     made: list[torch.optim.Optimizer] = []
     if plain:
         made.append(_plain(_groups(plain), config))
     if sparse:
         made.append(RowAdam(_groups(sparse)))
+    if narrow:
+        made.append(RoundedAdam(_on_device(_groups(narrow))))
     return made
 
 
@@ -99,13 +167,19 @@ def _groups(parameters: dict[tuple[float, float], list[nn.Parameter]]) -> list[d
 def _plain(groups: list[dict[str, Any]], config: TrainingConfig) -> torch.optim.Optimizer:
     if config.optimizer == "sgd":
         return torch.optim.SGD(groups, momentum=config.momentum)
-    device = groups[0]["params"][0].device
     kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
-    if device.type != "cuda":
+    if groups[0]["params"][0].device.type != "cuda":
         return kind(groups)
-    for group in groups:  # a recorded step reads its rate from the device
-        group["lr"] = torch.tensor(group["lr"], device=device)
-    return kind(groups, fused=True, capturable=True)
+    return kind(_on_device(groups), fused=True, capturable=True)
+
+
+def _on_device(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A recorded step reads its rate from the GPU."""
+    device = groups[0]["params"][0].device
+    if device.type == "cuda":
+        for group in groups:
+            group["lr"] = torch.tensor(group["lr"], device=device)
+    return groups
 
 
 def schedule(config: TrainingConfig, steps: int) -> Callable[[int], float]:

@@ -1,8 +1,9 @@
-"""The best labels of many texts."""
+"""What a trained network says of many texts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,6 @@ MANY = 10_000
 """Texts that are worth a progress bar."""
 
 
-@torch.inference_mode()
 def rank(
     network: Network,
     examples: Examples,
@@ -27,36 +27,43 @@ def rank(
     device: torch.device,
     precision: torch.dtype,
 ) -> Ranked:
-    """``indptr, labels, scores``: the ``k`` best of every text, best first.
-
-    Batches that do not fit into the memory of the device are halved.
-    """
+    """``indptr, labels, scores``: the ``k`` best of every text, best first."""
     network.to(device).eval()
     labels = torch.zeros((len(examples), k), dtype=torch.int64, device=device)
     scores = torch.zeros((len(examples), k), device=device)
-    done = False
-    while not done:
+
+    def use(batch: Batch) -> None:
+        values, ids = network.top(batch, k)
+        scores[batch.rows], labels[batch.rows] = values.float(), ids
+
+    for_each_batch("Ranking labels", use, examples, batch_size=batch_size, device=device, precision=precision)
+    indptr = np.arange(len(examples) + 1, dtype=np.int64) * k
+    return indptr, labels.cpu().numpy().reshape(-1), scores.cpu().numpy().reshape(-1)
+
+
+def for_each_batch(
+    title: str,
+    use: Callable[[Batch], None],
+    examples: Examples,
+    *,
+    batch_size: int,
+    device: torch.device,
+    precision: torch.dtype,
+) -> None:
+    """Calls ``use``, without gradients, for batches of all texts; of smaller ones, if the memory runs out."""
+    while True:
         plan = sorted_plan(examples.token_counts, batch_size)
+        bar = step(title) if len(examples) >= MANY else contextlib.nullcontext()
+        narrow = torch.autocast(device.type, precision, enabled=precision != torch.float32)
         try:
-            with torch.autocast(device.type, precision, enabled=precision != torch.float32):
-                for batch in _shown(examples.batches(plan, device), len(plan), len(examples)):
-                    values, ids = network.top(batch, k)
-                    scores[batch.rows], labels[batch.rows] = values.float(), ids
-            done = True
+            with bar as report, torch.inference_mode(), narrow:
+                for number, batch in enumerate(examples.batches(plan, device), 1):
+                    use(batch)
+                    if report is not None:
+                        report(number, len(plan))
+            return
         except torch.OutOfMemoryError:
             if batch_size == 1:
                 raise
             batch_size = -(-batch_size // 2)
             torch.cuda.empty_cache()
-    indptr = np.arange(len(examples) + 1, dtype=np.int64) * k
-    return indptr, labels.cpu().numpy().reshape(-1), scores.cpu().numpy().reshape(-1)
-
-
-def _shown(batches: Iterator[Batch], count: int, texts: int) -> Iterator[Batch]:
-    if texts < MANY:
-        yield from batches
-        return
-    with step("Ranking labels") as report:
-        for number, batch in enumerate(batches, 1):
-            yield batch
-            report(number, count)

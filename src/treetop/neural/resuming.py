@@ -13,6 +13,7 @@ from torch import Tensor
 
 from .. import checkpoints, ranks
 from ..store import under_prefix, with_prefix
+from .arrays import to_array, to_tensor
 
 if TYPE_CHECKING:
     from .training import Training
@@ -82,9 +83,9 @@ def _restore(training: Training, arrays: Arrays) -> None:
 
 
 def _plain(prefix: str, tensors: dict[str, Tensor]) -> Arrays:
-    return with_prefix(prefix, {name: value.detach().cpu().numpy() for name, value in tensors.items()})
+    return with_prefix(prefix, {name: to_array(value) for name, value in tensors.items()})
 
 
 def _tensors(prefix: str, arrays: Arrays) -> dict[str, Tensor]:
     found = under_prefix(prefix, arrays)
-    return {name: torch.from_numpy(np.array(array)) for name, array in found.items()}
+    return {name: to_tensor(array) for name, array in found.items()}

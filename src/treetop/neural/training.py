@@ -72,14 +72,18 @@ class Training:
         batch_size: int,
         seed: int,
         device: torch.device,
+        steps: int | None = None,
         judge: Judge | None = None,
         states: TrainingStates | None = None,
         on_epoch: OnEpoch | None = None,
     ) -> None:
+        """``steps``: end after so many, in place of ``epochs``."""
         self.network = network.to(device)
         self.examples = examples
         self.config = config
-        self.epochs = epochs
+        per_epoch = -(-len(examples) // batch_size)
+        self.steps = steps or epochs * per_epoch
+        self.epochs = -(-self.steps // per_epoch)
         self.batch_size = batch_size
         self.seed = seed
         self.device = device
@@ -89,7 +93,7 @@ class Training:
         self.precision = chosen_precision(config.precision, device)
         self.optimizers = make_optimizers(network, config)
         self.scaler = torch.amp.GradScaler(device.type, enabled=self.precision == torch.float16)
-        self.average = Average(network, config, epochs)
+        self.average = Average(network, config, self.epochs)
         self.micro = config.micro_batch or batch_size
         self.course = Course()
         self.graphs: StepGraphs | None = None
@@ -105,7 +109,7 @@ class Training:
         if can_record(self):
             self.graphs = StepGraphs(self)
         if self.config.compile:
-            self.network.compile(dynamic=True)
+            self.network.compile_parts()
         log = Log(self.config.tensorboard)
         with progress.step(title) as report, deterministic(self.config.deterministic):
             while self.course.epoch < self.epochs and not self._given_up():
@@ -116,7 +120,8 @@ class Training:
     def _epoch(self, report: Callable[..., None], log: Log) -> None:
         course, before, began = self.course, self.course.seconds, time.monotonic()
         plan = mixed_plan(self.examples.token_counts, self.batch_size, self.seed, course.epoch)
-        steps = self.epochs * len(plan)
+        plan = plan[: self.steps - course.epoch * len(plan)]
+        steps = self.steps
         saved = shown = began
         lost = torch.zeros((), device=self.device)
         texts = 0

@@ -1,0 +1,93 @@
+"""Full-label transformer: a pretrained encoder and a linear score for every label, trained end to end.
+
+No tree and no sampled negatives: the loss is over all labels. It is computed in blocks of labels, so that
+memory does not grow with texts × labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy import sparse
+
+from ..config import part, setting
+from ..neural.batches import Examples
+from ..neural.config import TrainingConfig
+from ..neural.device import chosen_precision
+from ..neural.encoder_network import EncoderNetwork, text_vectors
+from ..neural.losses import LOSSES
+from ..neural.vector_cache import cached
+from ..search_space import SearchSpace
+from ..sparse import normalize_rows
+from .encoded import EncodedConfig, EncodedMethod
+
+FLAT_SPACE: SearchSpace = {
+    "training.learning_rate": (1e-4, 2e-4, 4e-4),
+    "transformer.dropout": (0.1, 0.3, 0.5),
+    "epochs": (5, 10, 20),
+}
+STARTS = ("frequency", "pifa", "random")
+
+
+@dataclass(frozen=True)
+class FlatTransformerConfig(EncodedConfig):
+    """Settings of the full-label transformer."""
+
+    epochs: int = setting(10, "how often the network sees all examples", at_least=1)
+    batch_size: int = setting(256, "texts in one step", at_least=1)
+    loss: str = setting("bce", "loss over all labels", choices=LOSSES)
+    head_bits: int = setting(
+        32,
+        "of a label's weights: with 16 they and their moments take half the memory, rounded at random",
+        choices=(16, 32),
+    )
+    start: str = setting(
+        "frequency",
+        "scores before training: those of the labels' frequencies, of the mean vectors of their texts "
+        "(pifa), or random ones",
+        choices=STARTS,
+    )
+    training: TrainingConfig = part(
+        TrainingConfig(learning_rate=2e-4, rates=("head=0.002",), schedule="linear", warmup=0.1),
+        "the training loop",
+    )
+
+
+class FlatTransformer(EncodedMethod):
+    """Encoder and all labels at once."""
+
+    name = "flat-transformer"
+    config_class = FlatTransformerConfig
+    search_space = FLAT_SPACE
+    config: FlatTransformerConfig
+
+    def _build(self, labels: int, *, trained: bool) -> EncoderNetwork:
+        return EncoderNetwork(self._new_encoder(), labels, self.config.loss, bits=self.config.head_bits)
+
+    def _initialise(self, examples: Examples, Y: sparse.csr_matrix, device: torch.device) -> None:
+        """b_l = log(p_l / (1 - p_l)) of the share p_l of texts with the label; pifa also sets the vectors."""
+        network, config = self.network, self.config
+        assert isinstance(network, EncoderNetwork)
+        if config.start == "random":
+            return
+        counts = np.bincount(Y.indices, minlength=Y.shape[1])
+        odds = counts / np.maximum(Y.shape[0] - counts, 0.5)
+        network.head.bias.data = torch.from_numpy(np.log(odds).astype(np.float32))
+        if config.start != "pifa":
+            return
+
+        def make() -> npt.NDArray[np.float32]:
+            precision, size = chosen_precision(config.training.precision, device), 4 * config.batch_size
+            return text_vectors(
+                network.encoder, examples, batch_size=size, device=device, precision=precision
+            )
+
+        vectors = cached(config.transformer.cache, network.encoder, examples, make)
+        centred = vectors - vectors.mean(0)
+        means = normalize_rows(sparse.csr_matrix(Y.T), "l1") @ centred
+        sizes = np.linalg.norm(centred, axis=1).mean() * np.linalg.norm(means, axis=1, keepdims=True)
+        first = torch.from_numpy((means / np.maximum(sizes, 1e-6)).astype(np.float32))
+        network.head.weight.data = first.to(network.head.weight.dtype)

@@ -1,0 +1,205 @@
+"""`LevelTuning`: the fine-tuning of XR-Transformer. The equations are those of its paper.
+
+For each level t of a label tree, from coarse to fine:
+
+    M^(t)    shortlist: the true parents, and those that the level above ranks high       Eq. 5 and 6
+    W^(t)    the head is solved on the vectors as they are                                 Eq. 11
+    min      Σ_i Σ_{l: M_il ≠ 0} R_il · loss(y_il, w_l · φ(x_i)), over encoder and head    Eq. 7 to 9
+
+R^(t) counts the labels of a text below each node, negatives count 1. Which nodes the level ranks high for the
+next one is asked of linear rankers on [TF-IDF ; φ], which see more of a text than the encoder does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from scipy import sparse
+
+from .. import checkpoints
+from ..features.encoder import Tokens, Vectors, side_by_side
+from ..linear import LinearConfig
+from ..linear.single_level import SingleLevel
+from ..linear.tree_model import relevance_chain
+from ..neural.batches import Examples
+from ..neural.device import chosen_device, seeded, using_threads
+from ..neural.encoder_network import EncoderNetwork
+from ..neural.resuming import TrainingStates
+from ..neural.training import Training
+from ..sparse import binarize, normalize_rows
+from ..store import under_prefix, with_prefix
+from ..tree import LabelTree
+from .base import Ranked
+
+if TYPE_CHECKING:
+    from .xr_transformer import XRTransformer
+
+BOOTSTRAPS = ("weighted", "linear", "inherit", "none")
+BOOTSTRAP = LinearConfig(
+    cost_positive=100.0, cost_negative=100.0, max_passes=10, threshold=0.0, weight_bits=32
+)
+"""The solver of the first head. It is to fit, roughly: the fine-tuning looks after the rest."""
+
+Head = tuple[Vectors, Vectors]
+"""Weights and biases."""
+
+
+class LevelTuning:
+    """Leaves the encoder of a method fine-tuned."""
+
+    def __init__(
+        self,
+        method: XRTransformer,
+        tokens: Tokens,
+        X: sparse.csr_matrix,
+        Y: sparse.csr_matrix,
+        tree: LabelTree,
+    ) -> None:
+        assert method.encoder is not None
+        self.method = method
+        self.config = method.config
+        self.encoder = method.encoder
+        self.tokens = tokens
+        self.X = X
+        self.tree = tree
+        self.relevance = relevance_chain(Y, tree)
+        small = [level for level, size in enumerate(tree.sizes) if size <= self.config.max_clusters]
+        self.levels = small[-self.config.lowest :] if self.config.lowest else small
+        self.device = chosen_device(self.config.device)
+        self.entries: list[dict[str, Any]] = []
+        self.seconds = 0.0
+        self.basis = checkpoints.name_of(
+            "", *tokens, X.data, Y.indptr, Y.indices, self.config.training_settings()
+        )
+
+    def run(self) -> Vectors:
+        """The vectors of the training texts, when all is done."""
+        vectors: Vectors | None = None
+        head: Head | None = None
+        beam: Ranked | None = None
+        for level in self.levels:
+            shortlist = self.shortlist(level, beam)
+            name = checkpoints.name_of("tuned", self.basis, level, shortlist.indptr, shortlist.indices)
+            kept = checkpoints.find(name)
+            if kept is None:
+                network = self.network(level, vectors, shortlist, head)
+                self._tune(network, level, shortlist)
+                vectors = self.method.text_vectors(self.tokens)
+                W, b = (value.detach().cpu().numpy() for value in (network.head.weight, network.head.bias))
+                checkpoints.keep(
+                    name,
+                    with_prefix("encoder", self.encoder.weights()) | {"vectors": vectors, "W": W, "b": b},
+                )
+            else:
+                self.encoder.load_weights(under_prefix("encoder", kept))
+                vectors, W, b = (np.array(kept[part]) for part in ("vectors", "W", "b"))
+            head = W, b
+            if level != self.levels[-1]:
+                beam = self._ranked(level, vectors, shortlist, beam)
+        return vectors if vectors is not None else self.method.text_vectors(self.tokens, published=True)
+
+    def course(self) -> dict[str, Any]:
+        return {
+            "parameters": {"encoder": sum(p.numel() for p in self.encoder.encoder.parameters())},
+            "device": str(self.device),
+            "precision": self.config.training.precision,
+            "seconds": self.seconds,
+            "best_epoch": len(self.entries),
+            "epochs": self.entries,
+        }
+
+    def shortlist(self, level: int, beam: Ranked | None) -> sparse.csr_matrix:
+        """M: texts × nodes of the level above. Below the root, all nodes are on it."""
+        texts = len(self.tokens[0]) - 1
+        if level == 0:
+            return sparse.csr_matrix(np.ones((texts, 1), np.float32))
+        true = binarize(self.relevance[level - 1])
+        if beam is None or not self.config.shortlist:
+            return true
+        indptr, nodes, _ = beam
+        ranked = sparse.csr_matrix((np.ones(len(nodes), np.float32), nodes, indptr), shape=true.shape)
+        ranked.sort_indices()
+        return binarize(sparse.csr_matrix(true + ranked))
+
+    def network(
+        self, level: int, vectors: Vectors | None, shortlist: sparse.csr_matrix, above: Head | None
+    ) -> EncoderNetwork:
+        """The encoder with a new head, whose first weights are as good as the vectors allow."""
+        parents = self.tree.parents(level)
+        with seeded(self.config.seed + level, torch.device("cpu")):
+            network = EncoderNetwork(self.encoder.encoder, self.tree.sizes[level], self.config.loss, parents)
+        if vectors is None or above is None or self.config.bootstrap == "none":
+            return network
+        inherit = self.config.bootstrap == "inherit"
+        W, b = (above[0][parents], above[1][parents]) if inherit else self._solved(level, vectors, shortlist)
+        network.head.weight.data = torch.from_numpy(W)
+        network.head.bias.data = torch.from_numpy(b)
+        return network
+
+    def _solved(self, level: int, vectors: Vectors, shortlist: sparse.csr_matrix) -> Head:
+        weighted = self.config.bootstrap == "weighted" and self.config.cost_sensitive
+        solved = SingleLevel.fit(
+            _as_csr(vectors),
+            self.relevance[level] if weighted else binarize(self.relevance[level]),
+            shortlist,
+            self.tree.offsets[level],
+            BOOTSTRAP,
+            title=f"First weights of level {level + 1}",
+            seed=self.config.seed + level,
+            threads=self.method.threads,
+        )
+        return solved.dense()
+
+    def _tune(self, network: EncoderNetwork, level: int, shortlist: sparse.csr_matrix) -> None:
+        config, number = self.config, self.levels.index(level)
+        steps = config.steps[min(number, len(config.steps) - 1)] if config.steps else None
+        if not (config.epochs if steps is None else steps):
+            return
+        Y = self.relevance[level] if config.cost_sensitive else binarize(self.relevance[level])
+        name = checkpoints.name_of("tuning", self.basis, level, shortlist.indptr, shortlist.indices)
+        with using_threads(self.method.threads), seeded(config.seed + level, self.device):
+            training = Training(
+                network,
+                Examples(self.tokens, Y, shortlist=None if level == 0 else shortlist),
+                config.training,
+                epochs=config.epochs,
+                steps=steps,
+                batch_size=config.batch_size,
+                seed=config.seed + level,
+                device=self.device,
+                states=TrainingStates(name),
+            )
+            nodes = f"{self.tree.sizes[level]:,} nodes"
+            course = training.run(f"Fine-tuning, level {number + 1} of {len(self.levels)}, {nodes}")
+        self.seconds += course.seconds
+        self.entries += [entry | {"level": level + 1} for entry in course.entries]
+
+    def _ranked(
+        self, level: int, vectors: Vectors, shortlist: sparse.csr_matrix, beam: Ranked | None
+    ) -> Ranked:
+        """The nodes of the level that come first, among the children of those of the level above."""
+        features, relevance = side_by_side(self.X, vectors), self.relevance[level]
+        rankers = SingleLevel.fit(
+            features,
+            normalize_rows(relevance, "l1") if self.config.cost_sensitive else binarize(relevance),
+            shortlist,
+            self.tree.offsets[level],
+            self.config.linear.replace_settings({"last_transform": None}),
+            title=f"Rankers of level {level + 1}",
+            seed=self.config.seed + level,
+            threads=self.method.threads,
+        )
+        if level and beam is None:  # the levels above were left out
+            indptr, nodes = shortlist.indptr.astype(np.int64), shortlist.indices.astype(np.int32)
+            beam = indptr, nodes, shortlist.data
+        return rankers.rank(features, max(self.config.shortlist, 1), start=beam, threads=self.method.threads)
+
+
+def _as_csr(vectors: Vectors) -> sparse.csr_matrix:
+    texts, width = vectors.shape
+    columns = np.tile(np.arange(width, dtype=np.int32), texts)
+    return sparse.csr_matrix(
+        (vectors.reshape(-1), columns, np.arange(texts + 1) * width), shape=vectors.shape
+    )

@@ -1,0 +1,226 @@
+"""X-Transformer: labels in clusters, a fine-tuned transformer that finds them, linear rankers inside them.
+
+Chang, Yu, Zhong, Yang, Dhillon: "Taming Pretrained Transformers for Extreme Multi-label Text Classification",
+KDD 2020. With M = YC the clusters of the training texts and M̂ those that the matcher finds:
+
+    matcher  min  Σ_i Σ_k max(0, 1 - (2 M_ik - 1) g(x_i, k))²,    g(x, k) = w_k · φ(x) + b_k
+    ranker   one classifier for each label on Φ_cat, from the texts of its cluster in M (tfn), M̂ (man) or both
+    score    of the ranker alone, or times that of the cluster, for the labels of the best clusters
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from .. import checkpoints
+from ..config import part, setting
+from ..data import Dataset
+from ..errors import ConfigError, ModelError
+from ..features.encoder import Tokens, Vectors, side_by_side
+from ..linear import LinearConfig
+from ..linear.config import COST_SPACE
+from ..linear.level_weights import LevelWeights
+from ..linear.single_level import SingleLevel
+from ..linear.tree_model import relevance_chain
+from ..neural.batches import Examples
+from ..neural.config import TrainingConfig
+from ..neural.device import chosen_device, seeded, using_threads
+from ..neural.encoder_network import EncoderNetwork
+from ..neural.resuming import TrainingStates
+from ..neural.training import Training
+from ..search_space import SearchSpace
+from ..sparse import binarize, normalize_rows
+from ..store import typed, under_prefix, with_prefix
+from ..tree import LabelTree, TreeConfig, trees_of
+from .base import Ranked
+from .joined_features import JoinedConfig, JoinedMethod
+
+X_SPACE: SearchSpace = COST_SPACE | {"training.learning_rate": (5e-5, 1e-4, 2e-4), "visited": (5, 10, 20)}
+INDEXES = ("pifa-tfidf", "pifa-neural", "label-text")
+
+
+@dataclass(frozen=True)
+class XTransformerConfig(JoinedConfig):
+    """Settings of X-Transformer."""
+
+    epochs: int = setting(5, "how often the matcher sees all examples", at_least=0)
+    steps: int = setting(0, "steps of the matcher, in place of epochs; 0: by epochs", at_least=0)
+    index: str = setting(
+        "pifa-tfidf",
+        "what labels are clustered by: TF-IDF of their texts, the encoder's vectors of their texts, or "
+        "TF-IDF of their own text",
+        choices=INDEXES,
+    )
+    clusters: int = setting(0, "clusters of labels; 0: a power of two, of 50 to 100 labels each", at_least=0)
+    visited: int = setting(10, "clusters whose labels are ranked", at_least=1)
+    loss: str = setting("squared-hinge", "of the matcher", choices=("squared-hinge", "bce"))
+    combine: str = setting(
+        "ranker",
+        "score of a label: the ranker's alone, or times its cluster's",
+        choices=("ranker", "product"),
+    )
+    tree: TreeConfig = part(TreeConfig(), "how labels are clustered")
+    linear: LinearConfig = part(LinearConfig(negatives=("tfn+man",), threshold=0.01), "the rankers")
+    training: TrainingConfig = part(
+        TrainingConfig(learning_rate=1e-4, rates=("head=0.001",), schedule="linear", warmup=0.1, clip=1.0),
+        "the training loop of the matcher",
+    )
+
+    def check(self) -> None:
+        if self.training.validation or self.training.patience:
+            raise ConfigError(
+                "x-transformer trains its matcher to the end: leave out validation and patience"
+            )
+
+
+class XTransformer(JoinedMethod):
+    """One model; the published one is an ensemble over three indexes and three encoders, combined by rank."""
+
+    name = "x-transformer"
+    config_class = XTransformerConfig
+    search_space = X_SPACE
+    config: XTransformerConfig
+    tree: LabelTree | None = None
+    head: tuple[Vectors, Vectors] | None = None
+    """Weights and biases of the clusters."""
+    rankers: SingleLevel | None = None
+
+    def _fit(self, dataset: Dataset) -> None:  # type: ignore[override]
+        config, Y = self.config, dataset.Y
+        assert Y is not None
+        X, tokens = self._start(dataset)
+        self.tree = self._index(dataset, X, tokens)
+        true, labels = relevance_chain(Y, self.tree)
+        self._match(tokens, binarize(true))
+        vectors = self.text_vectors(tokens)
+        features = self._joined(X, vectors)
+        self.n_features = features.shape[1]
+        self.rankers = SingleLevel.fit(
+            features,
+            normalize_rows(labels, "l1") if config.linear.costs != "none" else binarize(labels),
+            self._shortlist(binarize(true), vectors),
+            self.tree.offsets[1],
+            self._linear(),
+            title="Rankers",
+            seed=config.seed,
+            threads=self.threads,
+        )
+
+    def _index(self, dataset: Dataset, X: sparse.csr_matrix, tokens: Tokens) -> LabelTree:
+        """Two levels: clusters and labels."""
+        config = self.config
+        used = int((dataset.label_counts > 0).sum())
+        count = min(config.clusters or default_clusters(used), used)
+        by = {"levels": (count,), "vectors": "label-text" if config.index == "label-text" else "pifa"}
+        tree = config.tree.replace_settings(by)
+        if config.index != "pifa-neural":
+            grown = self._grow_trees(dataset, X, tree)[0]
+        else:
+            vectors = side_by_side(None, self.text_vectors(tokens, published=True))
+            grown = trees_of(vectors, dataset.Y, tree, seeds=[config.seed], threads=self.threads)[0]
+        if grown.depth == 2:
+            return grown
+        places = np.arange(len(grown.labels) + 1)  # as many clusters as labels
+        return LabelTree((places[[0, -1]], places), grown.labels)
+
+    def _match(self, tokens: Tokens, clusters: sparse.csr_matrix) -> None:
+        """Fine-tunes the encoder, and sets `head`."""
+        config = self.config
+        assert self.encoder is not None
+        device = chosen_device(config.device)
+        with using_threads(self.threads), seeded(config.seed, device):
+            network = EncoderNetwork(self.encoder.encoder, clusters.shape[1], config.loss)
+            basis = (*tokens, clusters.indptr, clusters.indices, config.training_settings())
+            training = Training(
+                network,
+                Examples(tokens, clusters),
+                config.training,
+                epochs=config.epochs,
+                steps=config.steps or None,
+                batch_size=config.batch_size,
+                seed=config.seed,
+                device=device,
+                states=TrainingStates(checkpoints.name_of("matcher", *basis)),
+            )
+            course = training.run(f"Training the matcher of {clusters.shape[1]:,} clusters")
+        W, b = (value.detach().cpu().numpy() for value in (network.head.weight, network.head.bias))
+        self.head = W, b
+        self.course = {
+            "parameters": network.counts(),
+            "device": str(device),
+            "precision": str(training.precision).removeprefix("torch."),
+            "seconds": course.seconds,
+            "best_epoch": len(course.entries),
+            "epochs": course.entries,
+        }
+
+    def _linear(self) -> LinearConfig:
+        last = "alone" if self.config.combine == "ranker" else None
+        return self.config.linear.replace_settings({"last_transform": last})
+
+    def _shortlist(self, true: sparse.csr_matrix, vectors: Vectors) -> sparse.csr_matrix:
+        """Texts × clusters from whose labels' point of view a text is an example."""
+        scheme = self.config.linear.schemes(1)[0]
+        parts = [true] if "tfn" in scheme else []
+        if "man" in scheme:
+            indptr, nodes, _ = self._visited(vectors)
+            ones = np.ones(len(nodes), np.float32)
+            matched = sparse.csr_matrix((ones, nodes, indptr), shape=true.shape)
+            matched.sort_indices()
+            parts.append(matched)
+        if not parts:
+            raise ConfigError("negatives of x-transformer are tfn, man or tfn+man")
+        return binarize(sparse.csr_matrix(sum(parts[1:], start=parts[0])))
+
+    def _visited(self, vectors: Vectors) -> Ranked:
+        """The best clusters of every text, with exp(-max(0, 1 - g)²)."""
+        assert self.head is not None
+        W, b = self.head
+        k = min(self.config.visited, len(b))
+        scores = vectors @ W.T + b
+        best = np.argpartition(-scores, k - 1, axis=1)[:, :k]
+        values = np.take_along_axis(scores, best, 1)
+        order = np.argsort(-values, axis=1, kind="stable")
+        best, values = np.take_along_axis(best, order, 1), np.take_along_axis(values, order, 1)
+        indptr = np.arange(len(vectors) + 1, dtype=np.int64) * k
+        matched = np.exp(-(np.maximum(0, 1 - values) ** 2)).astype(np.float32)
+        return indptr, best.astype(np.int32).reshape(-1), matched.reshape(-1)
+
+    def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
+        assert self.encoder is not None and self.tfidf is not None and dataset.texts is not None
+        assert self.rankers is not None and self.tree is not None
+        vectors = self.text_vectors(self.encoder.tokens(dataset.texts))
+        features = self._joined(self.tfidf.transform(dataset.texts, threads=self.threads), vectors)
+        start = self._visited(vectors)
+        return self.rankers.rank(features, k, start=start, labels=self.tree.labels, threads=self.threads)
+
+    def _state(self) -> dict[str, npt.NDArray]:
+        assert self.rankers is not None and self.tree is not None and self.head is not None
+        arrays = self._feature_state() | {"head.W": self.head[0], "head.b": self.head[1]}
+        arrays |= with_prefix("rankers", self.rankers.weights.state())
+        return arrays | with_prefix("tree", self.tree.state())
+
+    def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None:
+        self._restore_features(arrays)
+        self.tree = LabelTree.from_state(under_prefix("tree", arrays))
+        self.tree.check_ids(len(self._fitted()))
+        head = typed(under_prefix("head", arrays), {"b": np.float32})
+        self.head = np.array(arrays["head.W"], np.float32), np.array(head["b"])
+        assert self.encoder is not None
+        shape = (self.tree.sizes[0], self.encoder.encoder.width)
+        if self.tree.depth != 2 or self.head[0].shape != shape or self.head[1].shape != shape[:1]:
+            raise ModelError("the matcher does not fit the clusters of the model")
+        level = typed(under_prefix("rankers", arrays), LevelWeights.TYPES)
+        weights = LevelWeights(self.tree.offsets[1], n_features=self.n_features, last=True, **level)
+        self.rankers = SingleLevel(weights, self._linear())
+
+
+def default_clusters(labels: int) -> int:
+    """2^depth with depth = ⌊log2(⌊labels / 100⌋ + 1)⌋ + 1: 64 for the 3,956 labels of EUR-Lex."""
+    return int(2 ** (math.floor(math.log2(labels // 100 + 1)) + 1))

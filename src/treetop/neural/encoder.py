@@ -1,0 +1,189 @@
+"""`Encoder`: a pretrained transformer that turns the tokens of a text into one vector.
+
+Anything `transformers.AutoModel` loads, by its name on the hub or from a local folder. In a model folder it
+is its configuration and its weights; loading one needs neither hub nor folder, and runs no code from it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import transformers
+from torch import Tensor, nn
+
+from ..config import Config, setting
+from ..errors import ConfigError, ModelError
+from .batches import Batch
+from .tokenizer import Tokenizer
+
+POOLINGS = ("mean", "cls", "last", "pooler")
+Transformer = Any
+"""A `transformers.PreTrainedModel`."""
+
+
+@dataclass(frozen=True)
+class EncoderConfig(Config):
+    """Which transformer, and how its states become one vector."""
+
+    encoder: str = setting(
+        "sentence-transformers/all-MiniLM-L6-v2", "name on the hub, or folder, of a pretrained transformer"
+    )
+    pooling: str = setting(
+        "mean",
+        "vector of a text: the mean of its tokens' states, the state of the first (cls) or the last token, "
+        "or what the pretrained pooler makes of the first",
+        choices=POOLINGS,
+    )
+    layers: int = setting(1, "last layers whose vectors are put side by side", at_least=1)
+    dropout: float = setting(0.1, "share of a text's vector dropped while training", at_least=0, at_most=1)
+    attention: str = setting(
+        "auto",
+        "how attention is computed; auto: what transformers takes for the encoder",
+        choices=("auto", "sdpa", "eager", "flash_attention_2"),
+    )
+    cache: str | None = setting(
+        None, "folder where vectors of texts by the encoder as it is published are kept, and found again"
+    )
+    recompute: bool = setting(
+        False, "keep less while training, and compute it twice: slower, for long texts (gradient checkpoints)"
+    )
+
+    def check(self) -> None:
+        if self.pooling == "pooler" and self.layers > 1:
+            raise ConfigError("pooling=pooler gives the vector of the last layer only: set layers=1")
+
+
+class Encoder(nn.Module):
+    """Texts × width from a batch of tokens."""
+
+    def __init__(self, transformer: Transformer, config: EncoderConfig, padding: int) -> None:
+        super().__init__()
+        self.transformer = transformer
+        self.config = config
+        self.padding = padding
+        self.dropout = nn.Dropout(config.dropout)
+        self.width = int(transformer.config.hidden_size) * config.layers
+        if config.recompute:
+            transformer.gradient_checkpointing_enable({"use_reentrant": False})
+        if config.pooling != "pooler" and hasattr(transformer, "pooler"):
+            transformer.pooler = None  # nothing depends on its weights
+
+    def forward(self, batch: Batch) -> Tensor:
+        """The vectors; while training some of their numbers are dropped."""
+        inside = torch.arange(batch.tokens.shape[1], device=batch.tokens.device) < batch.lengths[:, None]
+        tokens = torch.where(inside, batch.tokens, self.padding).long()
+        several = self.config.layers > 1
+        states = self.transformer(
+            input_ids=tokens, attention_mask=inside.long(), output_hidden_states=several, return_dict=True
+        )
+        if self.config.pooling == "pooler":
+            vectors: Tensor = states.pooler_output
+        else:
+            layers = states.hidden_states[-self.config.layers :] if several else (states.last_hidden_state,)
+            vectors = torch.cat([self._pool(layer, inside, batch.lengths) for layer in layers], 1)
+        dropped: Tensor = self.dropout(vectors)
+        return dropped
+
+    def _pool(self, states: Tensor, inside: Tensor, lengths: Tensor) -> Tensor:
+        if self.config.pooling == "mean":
+            return torch.where(inside[..., None], states, 0).sum(1) / lengths.clamp(min=1)[:, None]
+        if self.config.pooling == "cls":
+            return states[:, 0]
+        last = (lengths - 1).clamp(min=0)
+        return states[torch.arange(len(states), device=states.device), last]
+
+    def description(self) -> dict[str, npt.NDArray]:
+        """What the transformer is built from, without its weights."""
+        told = json.dumps({"config": self.transformer.config.to_dict(), "padding": self.padding})
+        return {"config": np.frombuffer(told.encode(), np.uint8)}
+
+
+def pretrained(config: EncoderConfig, longest: int) -> tuple[Encoder, Tokenizer]:
+    """The encoder with its pretrained weights, and its tokenizer; it must read ``longest`` tokens."""
+    name = config.encoder
+    local = Path(name).expanduser()
+    place = str(local) if local.is_dir() else name
+    offline = {"local_files_only": True} if local.is_dir() else {}
+    try:
+        with _quietly():
+            tokenizer = transformers.AutoTokenizer.from_pretrained(place, use_fast=True, **offline)
+            transformer = transformers.AutoModel.from_pretrained(
+                place, **offline, **_attention(config), **_as_float32()
+            )
+    except (OSError, ValueError, ImportError, TypeError, KeyError) as error:
+        raise _not_loaded(name, local, error) from None
+    if not getattr(tokenizer, "is_fast", False):
+        raise ConfigError(f"encoder: {name!r} has no fast tokenizer, which treetop needs")
+    if config.pooling == "pooler" and getattr(transformer, "pooler", None) is None:
+        raise ConfigError(f"encoder: {name!r} has no pooler; choose pooling=mean or cls")
+    most = longest_input(transformer, tokenizer.model_max_length)
+    if longest > most:
+        raise ConfigError(f"max_length={longest}: the encoder {name!r} reads at most {most} tokens")
+    padding = 0 if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
+    cutter = Tokenizer(tokenizer.backend_tokenizer.to_str(), padding)
+    return Encoder(transformer, config, padding), cutter
+
+
+def longest_input(transformer: Transformer, told: int) -> int:
+    """Tokens it has positions for; ``told`` is what its tokenizer says, which may be nothing (a huge number).
+
+    The family of RoBERTa counts positions from behind its padding token.
+    """
+    positions = getattr(transformer.config, "max_position_embeddings", None) or told
+    embeddings = getattr(getattr(transformer, "embeddings", None), "position_embeddings", None)
+    skipped = getattr(embeddings, "padding_idx", None)
+    return min(int(told), int(positions) - (0 if skipped is None else skipped + 1))
+
+
+def rebuilt(config: EncoderConfig, arrays: Mapping[str, npt.NDArray]) -> Encoder:
+    """An encoder of the shape that `Encoder.description` tells; its weights are about to be replaced."""
+    try:
+        told: dict[str, Any] = json.loads(np.ascontiguousarray(arrays["config"]).tobytes())
+        shape = transformers.AutoConfig.for_model(**told["config"])
+        transformer: Any = transformers.AutoModel.from_config(shape, **_attention(config))  # type: ignore[no-untyped-call]
+        return Encoder(transformer.float(), config, int(told["padding"]))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ModelError(f"the encoder of the model is damaged ({error})") from None
+
+
+def _not_loaded(name: str, local: Path, error: Exception) -> ConfigError:
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+    if local.is_dir():
+        return ConfigError(f"encoder: the folder {name} does not hold a transformer ({reason})")
+    return ConfigError(
+        f"encoder: {name!r} is no folder here and could not be had from the hub ({reason}); without a"
+        " connection, give the folder of a downloaded model"
+    )
+
+
+@contextlib.contextmanager
+def _quietly() -> Iterator[None]:
+    """Without the progress bars and remarks of transformers, inside."""
+    logging: Any = transformers.utils.logging
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def _attention(config: EncoderConfig) -> dict[str, str]:
+    return {} if config.attention == "auto" else {"attn_implementation": config.attention}
+
+
+def _as_float32() -> dict[str, Any]:
+    """transformers keeps a checkpoint's own number format unless told otherwise."""
+    version = tuple(map(int, transformers.__version__.split(".")[:2]))
+    return {"dtype" if version >= (4, 56) else "torch_dtype": torch.float32}

@@ -1,0 +1,81 @@
+"""An encoder with a linear score for every label (or cluster of labels) on top, and vectors of many texts."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from .batches import Batch, Examples
+from .encoder import Encoder
+from .heads import LabelHead
+from .losses import Shortlist
+from .network import Network
+from .ranking import for_each_batch
+
+INITIAL_SPREAD = 0.02
+"""Standard deviation of new weights, as in the pretrained transformers."""
+
+
+class EncoderNetwork(Network):
+    """Parts: ``encoder``, ``head``. The labels may be a level of a tree, and batches have shortlists then."""
+
+    parents: Tensor | None
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        labels: int,
+        loss: str,
+        parents: npt.NDArray[np.int64] | None = None,
+        *,
+        bits: int = 32,
+    ) -> None:
+        """``parents``: of every label, for shortlists; ``bits`` of a weight of the head."""
+        super().__init__()
+        self.encoder = encoder
+        self.head = LabelHead(encoder.width, labels, loss, bits=bits)
+        nn.init.normal_(self.head.weight, std=INITIAL_SPREAD)
+        known = None if parents is None else torch.from_numpy(parents)
+        self.register_buffer("parents", known, persistent=False)
+        self.n_parents = 0 if parents is None else int(parents.max(initial=0)) + 1
+
+    def forward(self, batch: Batch) -> Tensor:
+        assert batch.positives is not None
+        shortlist = None
+        if self.parents is not None and batch.parents is not None:
+            shortlist = Shortlist.of(batch.parents, self.parents, self.n_parents)
+        return self.head.loss(self.encoder(batch), batch.positives, shortlist)
+
+    def top(self, batch: Batch, k: int) -> tuple[Tensor, Tensor]:
+        return self.head.top(self.encoder(batch), k)
+
+    def compile_parts(self) -> None:
+        """Layer by layer: all have the same code, which is compiled once."""
+        layers = max(
+            (part for part in self.encoder.modules() if isinstance(part, nn.ModuleList)), key=len, default=()
+        )
+        for layer in layers:
+            layer.compile(dynamic=True)
+
+
+def text_vectors(
+    encoder: Encoder,
+    examples: Examples,
+    *,
+    batch_size: int,
+    device: torch.device,
+    precision: torch.dtype,
+) -> npt.NDArray[np.float32]:
+    """Texts × width, as the encoder is now; nothing is dropped."""
+    encoder.to(device).eval()
+    vectors = torch.zeros((len(examples), encoder.width), device=device)
+
+    def use(batch: Batch) -> None:
+        vectors[batch.rows] = encoder(batch).float()
+
+    for_each_batch(
+        "Vectors of texts", use, examples, batch_size=batch_size, device=device, precision=precision
+    )
+    return vectors.cpu().numpy()

@@ -1,0 +1,65 @@
+"""`Tokenizer`: texts → numbers of word pieces, as a pretrained encoder wants them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import tokenizers
+
+from ..errors import ModelError
+from ..progress import step
+from ..strings import Strings
+
+BLOCK = 4096
+"""Texts that are cut at a time."""
+MANY = 20_000
+"""Texts that are worth a progress bar."""
+LONG = 12
+"""Characters a word piece may stand for: of a long text only the beginning is cut into pieces."""
+
+
+class Tokenizer:
+    """The pieces of a text with the marks around them, at most ``longest`` in all."""
+
+    def __init__(self, described: str, padding: int) -> None:
+        """``described``: the JSON of a fast tokenizer; ``padding``: the number that fills rows up."""
+        try:
+            self._fast = tokenizers.Tokenizer.from_str(described)
+        except Exception as error:  # the library raises plain exceptions
+            raise ModelError(f"the tokenizer cannot be read ({error})") from None
+        self._fast.no_padding()
+        self.described = described
+        self.padding = padding
+
+    def numbers(self, texts: Strings, longest: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+        """``indptr, numbers`` of the pieces of every text."""
+        self._fast.enable_truncation(longest)
+        rows: list[npt.NDArray[np.int32]] = []
+        counts = np.zeros(len(texts) + 1, np.int64)
+        with step("Word pieces") if len(texts) >= MANY else contextlib.nullcontext() as report:
+            for first in range(0, len(texts), BLOCK):
+                block = [text[: LONG * longest] for text in texts[first : first + BLOCK]]
+                for at, cut in enumerate(self._fast.encode_batch_fast(block), first + 1):
+                    rows.append(np.array(cut.ids, np.int32))
+                    counts[at] = len(rows[-1])
+                if report is not None:
+                    report(min(first + BLOCK, len(texts)), len(texts))
+        flat = np.concatenate(rows) if rows else np.zeros(0, np.int32)
+        return np.cumsum(counts), flat
+
+    def state(self) -> dict[str, npt.NDArray]:
+        told = json.dumps({"tokenizer": self.described, "padding": self.padding})
+        return {"tokenizer": np.frombuffer(told.encode(), np.uint8)}
+
+    @classmethod
+    def from_state(cls, arrays: Mapping[str, npt.NDArray]) -> Tokenizer:
+        try:
+            told: dict[str, Any] = json.loads(np.ascontiguousarray(arrays["tokenizer"]).tobytes())
+            return cls(told["tokenizer"], int(told["padding"]))
+        except (ValueError, KeyError, TypeError) as error:
+            raise ModelError(f"the tokenizer is damaged ({error})") from None

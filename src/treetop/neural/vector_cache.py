@@ -1,0 +1,47 @@
+"""Vectors of texts kept on disk, by a hash of the encoder's weights and of the texts' tokens."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ..checkpoints import digest_of
+from ..errors import TreetopError
+from .arrays import to_array
+from .batches import Examples
+from .encoder import Encoder
+
+Vectors = npt.NDArray[np.float32]
+
+
+def cached(folder: str | None, encoder: Encoder, examples: Examples, make: Callable[[], Vectors]) -> Vectors:
+    """What ``make`` gives, which is asked only once for the same encoder and texts; no folder: every time."""
+    if folder is None:
+        return make()
+    path = Path(folder).expanduser() / f"{_digest(encoder, examples)}.npy"
+    try:
+        found: Vectors = np.load(path, allow_pickle=False)
+        return found
+    except (OSError, ValueError, EOFError):
+        vectors = make()
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as file:
+            np.save(file, vectors)
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise TreetopError(f"could not write to {folder}: {error.strerror or error}") from error
+    return vectors
+
+
+def _digest(encoder: Encoder, examples: Examples) -> str:
+    weights = [part for name, value in encoder.state_dict().items() for part in (name, to_array(value))]
+    tokens = examples.parts["tokens"]
+    read = encoder.config.pooling, encoder.config.layers
+    return digest_of(*weights, to_array(tokens.values), to_array(tokens.lengths), *read)

@@ -1,0 +1,140 @@
+"""Pretrained transformers: tokens, vectors, and what is said when one cannot be had."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from scipy import sparse
+
+from tiny_bert import LONGEST, WIDTH, tiny_bert
+from treetop import Strings
+from treetop.errors import ConfigError, ModelError
+from treetop.features.encoder import TextEncoder, side_by_side
+from treetop.neural.encoder import EncoderConfig, pretrained, rebuilt
+
+TEXTS = Strings.of(["the boat and the harbour", "", "snow " * 100, "Bishop, gambit — checkmate!"])
+
+
+def encoder(**settings) -> TextEncoder:
+    return TextEncoder.pretrained(EncoderConfig(encoder=tiny_bert(), **settings), LONGEST)
+
+
+def vectors(text_encoder: TextEncoder, texts: Strings) -> np.ndarray:
+    tokens = text_encoder.tokens(texts)
+    return text_encoder.vectors(tokens, batch_size=3, device="cpu", precision="fp32", threads=1)
+
+
+def reference(text: str, layers: int = 1) -> list[torch.Tensor]:
+    """States of the last layers for one text, from transformers alone."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_bert())
+    model = transformers.AutoModel.from_pretrained(tiny_bert()).eval()
+    inputs = tokenizer(text, truncation=True, max_length=LONGEST, return_tensors="pt")
+    with torch.no_grad():
+        return [states[0] for states in model(**inputs, output_hidden_states=True).hidden_states[-layers:]]
+
+
+def test_tokens_are_those_of_transformers():
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_bert())
+    expected = tokenizer(list(TEXTS), truncation=True, max_length=20)["input_ids"]
+    indptr, numbers = pretrained(EncoderConfig(encoder=tiny_bert()), 20)[1].numbers(TEXTS, 20)
+    assert [list(numbers[a:b]) for a, b in itertools.pairwise(indptr)] == expected
+    assert numbers.dtype == np.int32 and indptr.dtype == np.int64
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls", "last"])
+@pytest.mark.parametrize("layers", [1, 2])
+def test_vectors_do_not_depend_on_the_texts_beside(pooling, layers):
+    found = vectors(encoder(pooling=pooling, layers=layers), TEXTS)
+    assert found.shape == (4, layers * WIDTH)
+    for row, text in enumerate(TEXTS):
+        states = reference(text, layers)
+        pool = {"mean": lambda s: s.mean(0), "cls": lambda s: s[0], "last": lambda s: s[-1]}[pooling]
+        expected = torch.cat([pool(each) for each in states]).numpy()
+        assert np.allclose(found[row], expected, atol=1e-5)
+
+
+def test_the_pretrained_pooler():
+    found = vectors(encoder(pooling="pooler"), TEXTS)
+    model = transformers.AutoModel.from_pretrained(tiny_bert()).eval()
+    with torch.no_grad():
+        assert np.allclose(found[0], model.pooler(reference(TEXTS[0])[0][None])[0].numpy(), atol=1e-5)
+
+
+def test_saved_and_rebuilt():
+    before = encoder(pooling="cls")
+    after = TextEncoder.from_state(before.encoder.config, LONGEST, before.state())
+    assert np.array_equal(vectors(before, TEXTS), vectors(after, TEXTS))
+    state = before.state()
+    del state["weights.transformer.embeddings.word_embeddings.weight"]
+    with pytest.raises(ModelError, match=r"word_embeddings.weight' of the encoder are missing"):
+        TextEncoder.from_state(before.encoder.config, LONGEST, state)
+    with pytest.raises(ModelError, match="the encoder of the model is damaged"):
+        rebuilt(EncoderConfig(), {"config": np.frombuffer(b'{"config": {}}', np.uint8)})
+    with pytest.raises(ModelError, match="the tokenizer"):
+        TextEncoder.from_state(
+            before.encoder.config, LONGEST, before.state() | {"tokens.tokenizer": np.zeros(3, np.uint8)}
+        )
+
+
+def test_what_is_said_of_an_encoder_that_cannot_be_had(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(ConfigError, match="is no folder here and could not be had from the hub"):
+        pretrained(EncoderConfig(encoder="nobody/no-such-model"), 10)
+    with pytest.raises(ConfigError, match="does not hold a transformer"):
+        pretrained(EncoderConfig(encoder=str(tmp_path)), 10)
+    with pytest.raises(ConfigError, match=f"max_length={LONGEST + 1}: .* reads at most {LONGEST} tokens"):
+        pretrained(EncoderConfig(encoder=tiny_bert()), LONGEST + 1)
+    with pytest.raises(ConfigError, match="set layers=1"):
+        EncoderConfig(pooling="pooler", layers=2)
+
+
+def test_gradients_computed_twice_are_the_same():
+    from treetop.neural.batches import Examples
+    from treetop.neural.encoder_network import EncoderNetwork
+
+    found = []
+    for recompute in (False, True):
+        torch.manual_seed(0)
+        text_encoder = encoder(recompute=recompute, dropout=0.0)
+        Y = sparse.csr_matrix(np.eye(4, dtype=np.float32))
+        examples = Examples(text_encoder.tokens(TEXTS), Y)
+        network = EncoderNetwork(text_encoder.encoder, 4, "bce").train()
+        network(next(examples.batches([np.arange(4)], torch.device("cpu")))).backward()
+        found.append({name: p.grad for name, p in network.named_parameters()})
+    assert found[0].keys() == found[1].keys()
+    for name, gradient in found[0].items():
+        assert torch.allclose(gradient, found[1][name], atol=1e-6), name
+
+
+def test_terms_and_vectors_side_by_side():
+    """Eq. 10: the rows by hand."""
+    X = sparse.csr_matrix(np.array([[0.6, 0, 0.8], [0, 0, 0], [0, 1, 0]], np.float32))
+    joined = side_by_side(X, np.array([[3, 4], [0, 0], [0, 2]], np.float32))
+    expected = [[0.6, 0, 0.8, 0.6, 0.8], [0, 0, 0, 0, 0], [0, 1, 0, 0, 1]]
+    assert np.allclose(joined.toarray(), expected)
+    assert joined.has_sorted_indices and joined.indices.dtype == np.int32
+
+
+def test_vectors_are_found_again(tmp_path, monkeypatch):
+    def found(texts, **settings) -> np.ndarray:
+        text_encoder = encoder(**settings)
+        tokens = text_encoder.tokens(texts)
+        options = {"batch_size": 3, "device": "cpu", "precision": "fp32", "threads": 1}
+        return text_encoder.vectors(tokens, cache=str(tmp_path / "cache"), **options)
+
+    first = found(TEXTS)
+    assert np.array_equal(first, vectors(encoder(), TEXTS))
+    with monkeypatch.context() as patched:
+        patched.setattr("treetop.features.encoder.text_vectors", None)
+        assert np.array_equal(found(TEXTS), first)
+    found(TEXTS, pooling="cls")
+    found(TEXTS[:2])
+    files = sorted((tmp_path / "cache").iterdir())
+    assert len(files) == 3 and all(file.suffix == ".npy" for file in files)
+    for file in files:
+        file.write_bytes(b"damaged")
+    assert np.array_equal(found(TEXTS), first)

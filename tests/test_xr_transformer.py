@@ -1,0 +1,181 @@
+"""XR-Transformer: its shortlists, first weights, trees, switches, and a training that is killed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import treetop
+from test_contract import topic_texts
+from tiny_bert import tiny_bert
+from treetop import Dataset, checkpoints
+from treetop.errors import ConfigError
+from treetop.methods.level_tuning import LevelTuning
+from treetop.methods.xr_transformer import XRTransformer
+from treetop.neural.batches import Examples
+from treetop.neural.training import Training
+
+QUICK = {
+    "encoder": tiny_bert(), "epochs": 2, "batch_size": 16, "max_length": 32, "learning_rate": 1e-3,
+    "tree.leaf_size": 2, "tree.branching": 2, "tree.top": 2, "refined.leaf_size": 3, "refined.branching": 2,
+    "shortlist": 1, "threads": 1, "device": "cpu",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def train() -> Dataset:
+    return Dataset.from_texts(*topic_texts(80, seed=0), source="train")
+
+
+@pytest.fixture(scope="module")
+def test() -> Dataset:
+    return Dataset.from_texts(*topic_texts(40, seed=1), source="test")
+
+
+def tuning(train, **settings) -> LevelTuning:
+    method = XRTransformer(**(QUICK | settings))
+    X, tokens = method._start(train)
+    tree = method._grow_trees(train, X, method.config.tree)[0]
+    return LevelTuning(method, tokens, X, train.Y, tree)
+
+
+def test_levels_from_coarse_to_fine(train):
+    assert tuning(train).tree.sizes == [2, 4, 6]
+    assert tuning(train).levels == [0, 1, 2]
+    assert tuning(train, max_clusters=4).levels == [0, 1]
+    assert tuning(train, lowest=1).levels == [2]
+
+
+def test_a_shortlist_holds_the_true_parents_and_the_ranked_ones(train):
+    made = tuning(train)
+    count = len(train)
+    beam = (np.arange(count + 1), np.full(count, 3, np.int32), np.ones(count, np.float32))
+    for level in (1, 2):
+        true = made.relevance[level - 1].toarray() > 0
+        assert ((made.shortlist(level, None).toarray() > 0) == true).all()
+    listed = made.shortlist(2, beam).toarray() > 0
+    assert (listed[:, 3]).all() and (listed[:, :3] == true[:, :3]).all()
+    assert made.shortlist(0, None).shape == (count, 1)
+    # every positive of a level is a child of a shortlisted parent
+    parents = made.tree.parents(2)
+    positives = made.relevance[2].toarray() > 0
+    assert listed[:, parents][positives].all()
+
+
+def test_relevance_counts_the_labels_below_a_node(train):
+    """R^(t) = R^(t+1) C^(t+1), by brute force."""
+    made = tuning(train)
+    labels = train.Y.toarray()
+    for level, size in enumerate(made.tree.sizes):
+        for node in range(size):
+            expected = labels[:, made.tree.members(level, node)].sum(1)
+            assert (made.relevance[level].toarray()[:, node] == expected).all()
+
+
+def loss_of(made: LevelTuning, network, level: int, shortlist) -> float:
+    examples = Examples(made.tokens, made.relevance[level], shortlist=shortlist)
+    batch = next(examples.batches([np.arange(len(examples))], torch.device("cpu")))
+    with torch.no_grad():
+        return float(network.eval()(batch))
+
+
+def test_the_loss_of_a_level_by_brute_force(train):
+    """Eq. 9: Σ over shortlisted nodes of R · max(0, 1 ∓ s)², mean over the texts."""
+    made = tuning(train)
+    shortlist = made.shortlist(1, None)
+    network = made.network(1, None, shortlist, None)
+    vectors = made.method.text_vectors(made.tokens)
+    scores = vectors @ network.head.weight.detach().numpy().T
+    R = made.relevance[1].toarray()
+    inside = shortlist.toarray()[:, made.tree.parents(1)] > 0
+    lost = np.where(R > 0, R * np.maximum(0, 1 - scores) ** 2, np.maximum(0, 1 + scores) ** 2)
+    assert loss_of(made, network, 1, shortlist) == pytest.approx((lost * inside).sum() / len(train), rel=1e-4)
+
+
+def test_solved_first_weights_lower_the_loss(train):
+    made = tuning(train)
+    vectors = made.method.text_vectors(made.tokens)
+    shortlist = made.shortlist(1, None)
+    above = (np.zeros((2, vectors.shape[1]), np.float32), np.zeros(2, np.float32))
+    losses = {}
+    for bootstrap in ("weighted", "linear", "inherit", "none"):
+        made.config = made.config.replace_settings({"bootstrap": bootstrap})
+        losses[bootstrap] = loss_of(made, made.network(1, vectors, shortlist, above), 1, shortlist)
+    assert losses["weighted"] <= losses["linear"] < losses["none"]
+    assert losses["weighted"] < losses["inherit"]
+
+
+@pytest.fixture(scope="module")
+def model(train) -> XRTransformer:
+    return XRTransformer(**QUICK).fit(train)
+
+
+def test_learns_and_is_kept(model, test, tmp_path):
+    assert model.evaluate(test)["P@1"] > 90
+    assert [entry["level"] for entry in model.course["epochs"]] == [1, 1, 2, 2, 3, 3]
+    model.save(tmp_path / "model")
+    again = treetop.load(tmp_path / "model").predict(test)
+    assert np.array_equal(again.scores, model.predict(test).scores)
+
+
+def test_the_rankers_have_a_tree_of_their_own(model, train):
+    first = model._grow_trees(train, model.tfidf.transform(train.texts), model.config.tree)[0]
+    assert model.model.tree.sizes != first.sizes
+    kept = XRTransformer(**(QUICK | {"refine": False, "epochs": 0})).fit(train)
+    assert kept.model.tree.sizes == first.sizes and (kept.model.tree.labels == first.labels).all()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"use": "tfidf"},
+        {"use": "vectors"},
+        {"epochs": 0},
+        {"cost_sensitive": False, "bootstrap": "none"},
+        {"lowest": 1, "bootstrap": "inherit"},
+        {"loss": "bce", "steps": "3-4-5"},
+    ],
+)
+def test_switches(settings, train, test):
+    model = XRTransformer(**(QUICK | settings)).fit(train)
+    assert model.evaluate(test)["P@1"] > (50 if settings.get("use") == "vectors" else 80)
+    widths = {"tfidf": 0, "vectors": 32}
+    terms = model.tfidf.n_features if settings.get("use") != "vectors" else 0
+    assert model.n_features == terms + widths.get(settings.get("use"), 32)
+    if "steps" in settings:
+        last = {entry["level"]: entry["step"] for entry in model.course["epochs"]}
+        assert last == {1: 3, 2: 4, 3: 5}
+
+
+def test_held_out_texts_have_no_place():
+    with pytest.raises(ConfigError, match="leave out validation and patience"):
+        XRTransformer(validation=0.1)
+
+
+@pytest.mark.parametrize("killed_in", [3, 13])
+def test_a_killed_training_goes_on_to_the_same_end(train, test, tmp_path, monkeypatch, killed_in):
+    """Killed in the first and in the third level (5 steps an epoch, 2 epochs a level)."""
+    settings = QUICK | {"save_every": 0.0}
+    whole = XRTransformer(**settings).fit(train).predict(test)
+    steps = []
+    backward = Training._backward
+
+    def count(training, *arguments):
+        steps.append(1)
+        if len(steps) > killed_in:
+            raise KeyboardInterrupt
+        return backward(training, *arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Training, "_backward", count)
+        with pytest.raises(KeyboardInterrupt), checkpoints.keeping(tmp_path / "kept", resume=False):
+            XRTransformer(**settings).fit(train)
+    done = len(steps)
+    calls = []
+    monkeypatch.setattr(Training, "_backward", lambda *a: (calls.append(1), backward(*a))[1])
+    with checkpoints.keeping(tmp_path / "kept", resume=True):
+        resumed = XRTransformer(**settings).fit(train).predict(test)
+    assert len(calls) < 30 - done + 7  # not from the beginning
+    assert np.array_equal(resumed.indices, whole.indices)
+    assert np.allclose(resumed.scores, whole.scores, atol=1e-6)
