@@ -106,7 +106,7 @@ def test_the_best_epoch_is_kept(train, test, monkeypatch):
         seen.append(weights(self))
         return {"P@1": next(figures)}
 
-    monkeypatch.setattr(KimCNN, "_judge", judge)
+    monkeypatch.setattr(KimCNN, "_judge_of", lambda *arguments: lambda: judge(*arguments))
     model = fitted(train, epochs=5, patience=2, validation_set=test)
     assert len(seen) == 4 and model.course["best_epoch"] == 2  # epochs 3 and 4 were not better
     assert all(torch.equal(seen[1][name], value) for name, value in weights(model).items())

@@ -168,7 +168,7 @@ def scripted(monkeypatch, figures) -> list[KimCNN]:
         counted[turn] = counted.get(turn, 0) + 1
         return {"P@1": figures(turn, counted[turn])}
 
-    monkeypatch.setattr(KimCNN, "_judge", judge)
+    monkeypatch.setattr(KimCNN, "_judge_of", lambda *arguments: lambda: judge(*arguments))
     return models
 
 
@@ -327,7 +327,7 @@ def test_the_command_trains_a_network_for_its_best_epochs(tmp_path, capsys, monk
         *("--trials", 2, "--space", "cnn.dropout=0,0.3"),
     )
     assert outcome.code == 0, outcome.err
-    assert outcome.out.split()[:5] == ["trial", "P@1", "epochs", "seconds", "dropout"]
+    assert outcome.out.split()[:6] == ["trial", "P@1", "best", "epoch", "seconds", "dropout"]
     trained = treetop.load(tmp_path / "model")
     assert trained.config.epochs == 3 == len(trained.course["epochs"])
     assert "P@1" not in trained.course["epochs"][0]

@@ -12,10 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .checkpoints import digest_of
-from .data import Dataset
 from .errors import DataError
-from .strings import Strings
 
 if TYPE_CHECKING:
     import optuna
@@ -62,23 +59,6 @@ def opened(
         if storage is not None:
             storage.remove_session()
             storage.engine.dispose()
-
-
-def data_digest(data: Dataset) -> str:
-    """A hash of everything in a data set that a training may look at."""
-    parts: list[Any] = []
-    for strings in (data.labels, data.texts, data.label_texts, data.groups):
-        parts += _arrays(strings)
-    for matrix in (data.X, data.Y):
-        parts += [None] if matrix is None else [matrix.shape, matrix.indptr, matrix.indices, matrix.data]
-    return digest_of(*parts)
-
-
-def _arrays(strings: Strings | None) -> list[Any]:
-    if strings is None:
-        return [None]
-    compact = strings.compact()
-    return [compact.buffer, compact.offsets]
 
 
 def _storage(path: Path) -> optuna.storages.RDBStorage:

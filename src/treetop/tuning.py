@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any
 from . import progress
 from .config import value_text
 from .data import Dataset
+from .data.digest import data_digest
 from .errors import ConfigError, DataError, MissingExtraError, TreetopError
 from .methods import Method, MethodConfig, method_class
 from .methods.base import held_out_rows, keywords
 from .metrics import parse_metric
 from .ranks import processes
 from .search_space import Range, Values, describe, setting_value, space_of
-from .study_file import data_digest, opened
+from .study_file import opened
 
 if TYPE_CHECKING:
     import optuna

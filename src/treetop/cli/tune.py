@@ -176,7 +176,7 @@ def _show_trials(tuning: Tuning) -> None:
     names = list(tuning.space)
     short = [name.rpartition(".")[2] for name in names]
     titles = [name if short.count(end) > 1 else end for name, end in zip(names, short, strict=True)]
-    epochs = ["epochs"] if tuning.best.epoch is not None else []
+    epochs = ["best epoch"] if tuning.best.epoch is not None else []
     header = ["trial", tuning.metric, *epochs, "seconds", *titles]
 
     def row(trial: Trial) -> list[str]:

@@ -9,12 +9,13 @@ from contextlib import closing
 from pathlib import Path
 
 from ..data import Dataset
+from ..data.digest import data_digest
 from ..errors import ConfigError, DataError
 from ..metrics import DEFAULT_PROPENSITY
 from ..progress import step
 from .outcome import Comparison
 from .processes import Task, measure_in_processes
-from .runs import Conditions, Kept, Run, data_digest, measure, run_name, threads_of_one
+from .runs import Conditions, Kept, Run, measure, run_name, threads_of_one
 from .variants import Variant
 
 

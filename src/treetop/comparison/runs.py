@@ -139,17 +139,6 @@ def _measured(variant: Variant, seed: int, train: Dataset, test: Dataset, condit
     )
 
 
-def data_digest(train: Dataset, test: Dataset) -> str:
-    """Tells other data apart: every text, label, feature and group counts."""
-    parts: list[Any] = []
-    for data in (train, test):
-        for strings in (data.labels, data.texts, data.groups, data.label_texts):
-            parts += [None] if strings is None else strings.state().values()
-        for matrix in (data.X, data.Y):
-            parts += [None] if matrix is None else [matrix.shape, matrix.indptr, matrix.indices, matrix.data]
-    return digest_of(*parts)
-
-
 def run_name(variant: Variant, seed: int, data: str, conditions: Conditions) -> str:
     """The same for the same run, whatever the variant is called and however many threads there are."""
     model = variant.make(seed, device=conditions.device)

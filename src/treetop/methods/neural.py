@@ -18,6 +18,7 @@ from scipy import sparse
 from .. import checkpoints
 from ..config import part, setting
 from ..data import Dataset
+from ..data.digest import data_digest
 from ..errors import DataError, ModelError
 from ..metrics import Metrics, evaluate, inverse_propensity, parse_metric
 from ..neural.arrays import to_array, to_tensor
@@ -27,11 +28,10 @@ from ..neural.device import chosen_device, chosen_precision, memory_told, seeded
 from ..neural.network import Network
 from ..neural.ranking import rank
 from ..neural.resuming import TrainingStates
-from ..neural.training import OnEpoch, Training
+from ..neural.training import Judge, OnEpoch, Training
 from ..predictions import Predictions
 from ..store import under_prefix, with_prefix
 from ..strings import Strings
-from ..study_file import data_digest
 from .base import Method, MethodConfig, Ranked, held_out_rows
 
 Tokens = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]
@@ -134,7 +134,7 @@ class NeuralMethod(Method):
                 batch_size=config.batch_size,
                 seed=config.seed,
                 device=device,
-                judge=None if validation is None else lambda: self._judge(validation, dataset),
+                judge=None if validation is None else self._judge_of(validation, dataset),
                 states=TrainingStates(self._state_name(tokens, Y, validation)),
                 on_epoch=on_epoch,
             )
@@ -164,19 +164,31 @@ class NeuralMethod(Method):
             raise ModelError(f"label_weights: {self.name} weighs all labels alike")
         head.label_weights = torch.from_numpy((weights / weights.mean()).astype(np.float32))
 
-    def _judge(self, validation: Dataset, train: Dataset) -> Metrics:
+    def _judge_of(self, validation: Dataset, train: Dataset) -> Judge:
         name, k = parse_metric(self.config.training.metric)
         ks = tuple(sorted({1, 3, 5, k}))
-        ranked = self._rank(validation, min(max(ks), len(self.used)))
-        predictions = Predictions(*ranked, self._fitted(), validation.ids)
         metrics = tuple(dict.fromkeys(("P", "nDCG", name)))
-        return evaluate(predictions, validation, train=train, ks=ks, metrics=metrics)
+        examples = self._examples(validation)
+
+        def judge() -> Metrics:
+            ranked = self._rank_examples(examples, min(max(ks), len(self.used)))
+            predictions = Predictions(*ranked, self._fitted(), validation.ids)
+            return evaluate(predictions, validation, train=train, ks=ks, metrics=metrics)
+
+        return judge
+
+    def _examples(self, dataset: Dataset) -> Examples:
+        assert self.network is not None and dataset.texts is not None
+        return Examples(self._tokens(dataset.texts), width=self.network.fixed_width)
 
     def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
-        assert self.network is not None and dataset.texts is not None
+        with using_threads(self.threads), memory_told():
+            return self._rank_examples(self._examples(dataset), k)
+
+    def _rank_examples(self, examples: Examples, k: int) -> Ranked:
+        assert self.network is not None
         device = chosen_device(self.config.device)
         with using_threads(self.threads), memory_told():
-            examples = Examples(self._tokens(dataset.texts), width=self.network.fixed_width)
             indptr, columns, scores = rank(
                 self.network,
                 examples,

@@ -84,9 +84,16 @@ def _study(study: Study, found: Sequence[Verdict], comparison: Comparison) -> li
             [_claim(verdict, comparison) for verdict in found],
             words=(0, 1, 2, 4, 8),
         ),
-        "Differences are first − second, in points. A difference counts where Welch's t-test over the seeds"
-        " gives p < 0.05 and the 95 % interval over the texts leaves out 0.",
+        _what_counts(len(comparison.seeds)),
     ]
+
+
+def _what_counts(seeds: int) -> str:
+    over_seeds = "Welch's t-test over the seeds gives p < 0.05 and " if seeds > 1 else ""
+    return (
+        f"Differences are first − second, in points. A difference counts where {over_seeds}the 95 % interval"
+        " over the texts leaves out 0."
+    )
 
 
 def summary(found: Sequence[Verdict]) -> str:

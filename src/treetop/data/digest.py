@@ -1,0 +1,27 @@
+"""A hash that tells other data apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..checkpoints import digest_of
+from ..strings import Strings
+from .dataset import Dataset
+
+
+def data_digest(*several: Dataset) -> str:
+    """Of everything in data sets that a training may look at: texts, labels, features, groups."""
+    parts: list[Any] = []
+    for data in several:
+        for strings in (data.labels, data.texts, data.label_texts, data.groups):
+            parts += _arrays(strings)
+        for matrix in (data.X, data.Y):
+            parts += [None] if matrix is None else [matrix.shape, matrix.indptr, matrix.indices, matrix.data]
+    return digest_of(*parts)
+
+
+def _arrays(strings: Strings | None) -> list[Any]:
+    if strings is None:
+        return [None]
+    compact = strings.compact()
+    return [compact.buffer, compact.offsets]
