@@ -14,6 +14,8 @@ import torch
 from scipy import sparse
 
 from ..config import part, setting
+from ..data import Dataset
+from ..errors import ConfigError
 from ..neural.batches import Examples
 from ..neural.config import TrainingConfig
 from ..neural.device import chosen_precision
@@ -29,7 +31,7 @@ FLAT_SPACE: SearchSpace = {
     "transformer.dropout": (0.1, 0.3, 0.5),
     "epochs": (5, 10, 20),
 }
-STARTS = ("frequency", "pifa", "random")
+STARTS = ("frequency", "pifa", "label-text", "random")
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,8 @@ class FlatTransformerConfig(EncodedConfig):
     )
     start: str = setting(
         "frequency",
-        "scores before training: those of the labels' frequencies, of the mean vectors of their texts "
-        "(pifa), or random ones",
+        "scores before training: those of the labels' frequencies, also of the mean vectors of their texts "
+        "(pifa) or of the vectors of their own texts (label-text), or random ones",
         choices=STARTS,
     )
     training: TrainingConfig = part(
@@ -67,8 +69,14 @@ class FlatTransformer(EncodedMethod):
     def _build(self, labels: int, *, trained: bool) -> EncoderNetwork:
         return EncoderNetwork(self._new_encoder(), labels, self.config.loss, bits=self.config.head_bits)
 
-    def _initialise(self, examples: Examples, Y: sparse.csr_matrix, device: torch.device) -> None:
-        """b_l = log(p_l / (1 - p_l)) of the share p_l of texts with the label; pifa also sets the vectors."""
+    def _initialise(
+        self, dataset: Dataset, examples: Examples, Y: sparse.csr_matrix, device: torch.device
+    ) -> None:
+        """b_l = log(p_l / (1 - p_l)) of the share p_l of texts with the label; and perhaps better vectors.
+
+        A label's vector v_l is the mean of its texts' (pifa) or that of its own text, both less the mean of
+        all; w_l = v_l / ‖v_l‖ / n, where n is how long such vectors are: scores are 1 at most at first.
+        """
         network, config = self.network, self.config
         assert isinstance(network, EncoderNetwork)
         if config.start == "random":
@@ -76,18 +84,31 @@ class FlatTransformer(EncodedMethod):
         counts = np.bincount(Y.indices, minlength=Y.shape[1])
         odds = counts / np.maximum(Y.shape[0] - counts, 0.5)
         network.head.bias.data = torch.from_numpy(np.log(odds).astype(np.float32))
-        if config.start != "pifa":
+        if config.start == "frequency":
             return
+        if config.start == "label-text":
+            if dataset.label_texts is None:
+                raise ConfigError("start=label-text needs texts of the labels (--label-texts FILE)")
+            examples = Examples(self._tokens(dataset.label_texts.take(self.used)))
+        vectors = self._published_vectors(network, examples, device)
+        centred = vectors - vectors.mean(0)
+        rows = centred
+        if config.start == "pifa":
+            rows = normalize_rows(sparse.csr_matrix(Y.T), "l1") @ centred
+        sizes = np.linalg.norm(centred, axis=1).mean() * np.linalg.norm(rows, axis=1, keepdims=True)
+        first = torch.from_numpy((rows / np.maximum(sizes, 1e-6)).astype(np.float32))
+        network.head.weight.data = first.to(network.head.weight.dtype)
+
+    def _published_vectors(
+        self, network: EncoderNetwork, examples: Examples, device: torch.device
+    ) -> npt.NDArray[np.float32]:
+        """By the encoder before it is trained; they may lie in the cache."""
+        precision = chosen_precision(self.config.training.precision, device)
 
         def make() -> npt.NDArray[np.float32]:
-            precision, size = chosen_precision(config.training.precision, device), 4 * config.batch_size
+            size = 4 * self.config.batch_size
             return text_vectors(
                 network.encoder, examples, batch_size=size, device=device, precision=precision
             )
 
-        vectors = cached(config.transformer.cache, network.encoder, examples, make)
-        centred = vectors - vectors.mean(0)
-        means = normalize_rows(sparse.csr_matrix(Y.T), "l1") @ centred
-        sizes = np.linalg.norm(centred, axis=1).mean() * np.linalg.norm(means, axis=1, keepdims=True)
-        first = torch.from_numpy((means / np.maximum(sizes, 1e-6)).astype(np.float32))
-        network.head.weight.data = first.to(network.head.weight.dtype)
+        return cached(self.config.transformer.cache, network.encoder, examples, make)

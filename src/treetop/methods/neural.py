@@ -88,7 +88,9 @@ class NeuralMethod(Method):
     @abstractmethod
     def _restore_tokens(self, arrays: Mapping[str, npt.NDArray]) -> None: ...
 
-    def _initialise(self, examples: Examples, Y: sparse.csr_matrix, device: torch.device) -> None:
+    def _initialise(
+        self, dataset: Dataset, examples: Examples, Y: sparse.csr_matrix, device: torch.device
+    ) -> None:
         """Gives the new network a better start than random weights, where there is one."""
 
     # -- the verbs -------------------------------------------------------------------------------------------
@@ -125,7 +127,7 @@ class NeuralMethod(Method):
                 self._weigh_labels(dataset)
             width = self.network.fixed_width
             examples = Examples(tokens, Y, width=width)
-            self._initialise(examples, Y, device)
+            self._initialise(dataset, examples, Y, device)
             training = Training(
                 self.network,
                 examples,

@@ -1,0 +1,60 @@
+"""The full-label transformer: what it starts from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from test_contract import topic_texts
+from tiny_bert import tiny_bert
+from treetop import Dataset
+from treetop.errors import ConfigError
+from treetop.methods.flat_transformer import FlatTransformer
+
+QUICK = {
+    "encoder": tiny_bert(), "epochs": 1, "batch_size": 16, "max_length": 32, "device": "cpu", "threads": 1,
+    "learning_rate": 1e-9, "rates": (), "dropout": 0,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def train() -> Dataset:
+    data = Dataset.from_texts(*topic_texts(80, seed=0), source="train")
+    return data.with_label_texts({name: name for name in data.labels})
+
+
+def head(train, **settings) -> tuple[np.ndarray, np.ndarray]:
+    """Weights and biases after steps so small that they are the first ones."""
+    found = FlatTransformer(**(QUICK | settings)).fit(train).network.head
+    return found.weight.detach().float().numpy(), found.bias.detach().numpy()
+
+
+def test_biases_are_the_log_odds_of_the_frequencies(train):
+    share = train.label_counts / len(train)
+    for start in ("frequency", "pifa", "label-text"):
+        assert np.allclose(head(train, start=start)[1], np.log(share / (1 - share)), atol=1e-5)
+    assert np.allclose(head(train, start="random")[1], 0, atol=1e-6)
+
+
+def test_vectors_of_the_texts_of_a_label(train):
+    model = FlatTransformer(**QUICK)
+    model._learn_tokens(train.texts)
+    encoder, tokens = model._encoder, model._tokens(train.texts)
+    from treetop.neural.batches import Examples
+    from treetop.neural.encoder_network import text_vectors
+
+    options = {"batch_size": 80, "device": torch.device("cpu"), "precision": torch.float32}
+    vectors = text_vectors(encoder, Examples(tokens), **options)
+    centred = vectors - vectors.mean(0)
+    means = np.array([centred[train.Y[:, label].toarray().ravel() > 0].mean(0) for label in range(6)])
+    expected = means / np.linalg.norm(means, axis=1, keepdims=True) / np.linalg.norm(centred, axis=1).mean()
+    assert np.allclose(head(train, start="pifa")[0], expected, atol=1e-5)
+
+
+def test_vectors_of_the_labels_own_texts(train):
+    W, _ = head(train, start="label-text")
+    assert len({round(float(np.linalg.norm(row)), 5) for row in W}) == 1
+    nameless = Dataset.from_texts(*topic_texts(80, seed=0), source="train")
+    with pytest.raises(ConfigError, match="start=label-text needs texts of the labels"):
+        head(nameless, start="label-text")
