@@ -283,7 +283,7 @@ def test_two_processes_that_are_killed_end_the_same_when_they_are_resumed(train,
     in_two_processes(tmp_path, IN_PROCESSES, data, tmp_path / "killed", settings, 11)
     assert not (tmp_path / "killed.pt").exists()
     in_two_processes(tmp_path, IN_PROCESSES, data, tmp_path / "killed", settings, -1)
-    whole, resumed = (torch.load(tmp_path / f"{name}.pt") for name in ("whole", "killed"))
+    whole, resumed = (torch.load(tmp_path / f"{name}.pt", weights_only=True) for name in ("whole", "killed"))
     assert all(torch.equal(resumed[name], value) for name, value in whole.items())
 
 
@@ -291,8 +291,8 @@ def test_two_processes_that_are_killed_end_the_same_when_they_are_resumed(train,
 def test_a_process_without_texts_adds_nothing_to_a_table(tmp_path):
     in_two_processes(tmp_path, SPARSE, tmp_path / "rank")
     for rank in (0, 1):
-        table, bias, _ = torch.load(tmp_path / f"rank{rank}")
-        _, _, weight = torch.load(tmp_path / "rank0")
+        table, bias, _ = torch.load(tmp_path / f"rank{rank}", weights_only=True)
+        _, _, weight = torch.load(tmp_path / "rank0", weights_only=True)
         assert torch.equal(table[1], weight[0]) and not table[[0, 2]].any()
         assert bias.item() == 1
 

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from ..config import part, setting
 from ..data import Dataset
-from ..errors import DataError
+from ..errors import ConfigError, DataError
 from ..features.encoder import TextEncoder, Tokens, Vectors, side_by_side
 from ..neural.config import TrainingConfig
 from ..neural.encoder import EncoderConfig
@@ -30,6 +30,10 @@ class JoinedConfig(FeatureConfig):
     use: str = setting("both", "features of the rankers", choices=("both", "tfidf", "vectors"))
     transformer: EncoderConfig = part(EncoderConfig(), "the pretrained transformer")
     training: TrainingConfig = part(TrainingConfig(), "the training loop")
+
+    def check(self) -> None:
+        if self.training.validation or self.training.patience:
+            raise ConfigError("this method trains to the end: leave out validation and patience")
 
     def training_settings(self) -> dict[str, Any]:
         """What a state of a training depends on."""

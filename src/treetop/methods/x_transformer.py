@@ -72,12 +72,6 @@ class XTransformerConfig(JoinedConfig):
         "the training loop of the matcher",
     )
 
-    def check(self) -> None:
-        if self.training.validation or self.training.patience:
-            raise ConfigError(
-                "x-transformer trains its matcher to the end: leave out validation and patience"
-            )
-
 
 class XTransformer(JoinedMethod):
     """One model; the published one is an ensemble over three indexes and three encoders, combined by rank."""

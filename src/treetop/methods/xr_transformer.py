@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from ..config import part, setting
 from ..data import Dataset
-from ..errors import ConfigError
 from ..linear import LinearConfig, TreeModel
 from ..linear.config import COST_SPACE
 from ..neural.config import TrainingConfig
@@ -62,12 +61,6 @@ class XRTransformerConfig(JoinedConfig):
         TrainingConfig(learning_rate=1e-4, rates=("head=0.001",), schedule="linear", warmup=0.1, clip=1.0),
         "the training loop, on each level",
     )
-
-    def check(self) -> None:
-        if self.training.validation or self.training.patience:
-            raise ConfigError(
-                "xr-transformer trains every level to its end: leave out validation and patience"
-            )
 
 
 class XRTransformer(JoinedMethod):

@@ -39,11 +39,6 @@ class LabelHead(nn.Module):
 
     def top(self, hidden: Tensor, k: int) -> tuple[Tensor, Tensor]:
         """``scores, labels`` of the best; probabilities for bce, else the plain scores through a sigmoid."""
-        scores, labels = self.top_plain(hidden, k)
-        return torch.sigmoid(scores), labels
-
-    def top_plain(self, hidden: Tensor, k: int) -> tuple[Tensor, Tensor]:
-        """``scores, labels`` of the best, as they are."""
         step = max(self.block // max(len(hidden), 1), k)
         best: tuple[Tensor, Tensor] | None = None
         for first in range(0, len(self.weight), step):
@@ -58,7 +53,7 @@ class LabelHead(nn.Module):
                 ids = ids.gather(1, order)
             best = values, ids
         assert best is not None
-        return best
+        return torch.sigmoid(best[0]), best[1]
 
 
 class Bottleneck(nn.Module):

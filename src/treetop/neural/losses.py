@@ -103,28 +103,18 @@ class _AllLabels(torch.autograd.Function):
         return (*gradients, None, None, None, None, None, None, None)
 
 
+@dataclass(frozen=True, eq=False)
 class _Problem:
     """The loss of one batch, block by block of labels."""
 
-    def __init__(
-        self,
-        hidden: Tensor,
-        weight: Tensor,
-        bias: Tensor,
-        texts: Tensor,
-        labels: Tensor,
-        weights: Tensor,
-        label_weights: Tensor | None,
-        shortlist: Shortlist | None,
-    ) -> None:
-        self.hidden = hidden
-        self.weight = weight
-        self.bias = bias
-        self.texts = texts
-        self.labels = labels
-        self.weights = weights
-        self.label_weights = label_weights
-        self.shortlist = shortlist
+    hidden: Tensor
+    weight: Tensor
+    bias: Tensor
+    texts: Tensor
+    labels: Tensor
+    weights: Tensor
+    label_weights: Tensor | None
+    shortlist: Shortlist | None
 
     def solve(
         self, loss: str, block: int, *, with_gradients: bool

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -13,57 +14,8 @@ from ..errors import ConfigError
 from .config import TrainingConfig
 
 
-class RowAdam(torch.optim.Optimizer):
-    """AdamW for tables whose gradients are sparse: only the rows that a batch has used are moved.
-
-    Their moments decay only then; the count of steps behind the bias correction is that of the table.
-    """
-
-    def __init__(
-        self,
-        params: Any,
-        lr: float = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0.0,
-    ) -> None:
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
-
-    @torch.no_grad()
-    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
-        for group in self.param_groups:
-            for table in group["params"]:
-                if table.grad is not None:
-                    self._move(table, table.grad.coalesce(), group)
-        return loss
-
-    def _move(self, table: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
-        state = self.state[table]
-        if not state:
-            state["step"] = torch.zeros(())
-            state["exp_avg"] = torch.zeros_like(table)
-            state["exp_avg_sq"] = torch.zeros_like(table)
-        state["step"] += 1
-        rows, slope = gradient.indices()[0], gradient.values()
-        (first, second), steps = group["betas"], float(state["step"])
-        mean = state["exp_avg"][rows].lerp_(slope, 1 - first)
-        square = state["exp_avg_sq"][rows].mul_(second).addcmul_(slope, slope, value=1 - second)
-        state["exp_avg"][rows], state["exp_avg_sq"][rows] = mean, square
-        spread = (square / (1 - second**steps)).sqrt_().add_(group["eps"])
-        kept = table[rows] * (1 - group["lr"] * group["weight_decay"])
-        table[rows] = kept - group["lr"] / (1 - first**steps) * mean / spread
-
-
-class RoundedAdam(torch.optim.Optimizer):
-    """AdamW for bf16 weights that have no wider copy: weights and moments are rounded at random.
-
-    A number between two of bf16 becomes the nearer one more often, in proportion, so that steps far smaller
-    than the spacing of bf16 are not lost but happen now and then: E[round(x)] = x.
-    """
+class _OwnAdam(torch.optim.Optimizer, ABC):
+    """AdamW whose step for one parameter is written out."""
 
     def __init__(
         self,
@@ -86,6 +38,43 @@ class RoundedAdam(torch.optim.Optimizer):
                 if weight.grad is not None:
                     self._move(weight, group)
         return loss
+
+    @abstractmethod
+    def _move(self, weight: Tensor, group: dict[str, Any]) -> None:
+        """One step, by its gradient."""
+
+
+class RowAdam(_OwnAdam):
+    """AdamW for tables whose gradients are sparse: only the rows that a batch has used are moved.
+
+    Their moments decay only then; the count of steps behind the bias correction is that of the table.
+    """
+
+    def _move(self, weight: Tensor, group: dict[str, Any]) -> None:
+        table, state = weight, self.state[weight]
+        assert table.grad is not None
+        gradient = table.grad.coalesce()
+        if not state:
+            state["step"] = torch.zeros(())
+            state["exp_avg"] = torch.zeros_like(table)
+            state["exp_avg_sq"] = torch.zeros_like(table)
+        state["step"] += 1
+        rows, slope = gradient.indices()[0], gradient.values()
+        (first, second), steps = group["betas"], float(state["step"])
+        mean = state["exp_avg"][rows].lerp_(slope, 1 - first)
+        square = state["exp_avg_sq"][rows].mul_(second).addcmul_(slope, slope, value=1 - second)
+        state["exp_avg"][rows], state["exp_avg_sq"][rows] = mean, square
+        spread = (square / (1 - second**steps)).sqrt_().add_(group["eps"])
+        kept = table[rows] * (1 - group["lr"] * group["weight_decay"])
+        table[rows] = kept - group["lr"] / (1 - first**steps) * mean / spread
+
+
+class RoundedAdam(_OwnAdam):
+    """AdamW for bf16 weights that have no wider copy: weights and moments are rounded at random.
+
+    A number between two of bf16 becomes the nearer one more often, in proportion, so that steps far smaller
+    than the spacing of bf16 are not lost but happen now and then: E[round(x)] = x.
+    """
 
     def _move(self, weight: Tensor, group: dict[str, Any]) -> None:
         state = self.state[weight]
