@@ -37,6 +37,8 @@ class Dataset:
     """A readable name or description of every label, aligned with `labels`."""
     groups: Strings | None = None
     """The group of each example: a split by group keeps a group on one side."""
+    label_rows: int = 0
+    """So many of the last rows are texts of labels: there to learn from, never to be judged by."""
     source: str = "the data"
     """Where it came from, for messages."""
 
@@ -146,6 +148,7 @@ class Dataset:
             groups=take(self.groups),
             X=None if self.X is None else self.X[chosen],
             Y=None if self.Y is None else self.Y[chosen],
+            label_rows=int((chosen % max(len(self), 1) >= len(self) - self.label_rows).sum()),
         )
 
     def __iter__(self) -> Iterator[tuple[str | None, list[str]]]:
@@ -195,12 +198,39 @@ class Dataset:
             self, label_texts=Strings.of(texts.get(name, name) for name in self.labels)
         )
 
+    def with_label_examples(self) -> Dataset:
+        """With the text of every label that occurs as one more example of it, after all others.
+
+        A label without a text has its name; texts without a letter say nothing and are left out.
+        """
+        if self.texts is None or self.Y is None:
+            raise DataError(f"{self.source}: labels can be examples only where examples are labelled texts")
+        names = self.label_texts or self.labels
+        added = [label for label in np.flatnonzero(self.label_counts) if _has_letter(names[int(label)])]
+        Y = sparse.csr_matrix(
+            (np.ones(len(added), np.float32), added, np.arange(len(added) + 1)),
+            shape=(len(added), len(self.labels)),
+        )
+        return dataclasses.replace(
+            self,
+            texts=Strings.of([*self.texts, *names.take(np.array(added, np.int64))]),
+            X=None,
+            Y=sparse.vstack([self.Y, Y], format="csr"),
+            ids=None,
+            groups=None if self.groups is None else Strings.of([*self.groups, *[""] * len(added)]),
+            label_rows=len(added),
+        )
+
     def group_codes(self) -> npt.NDArray[np.int64]:
         """The group of each example as a number."""
         if self.groups is None:
             raise DataError(f"{self.source}: a split by group needs a group column (--group NAME)")
         codes: dict[str, int] = {}
         return np.array([codes.setdefault(group, len(codes)) for group in self.groups], np.int64)
+
+
+def _has_letter(text: str) -> bool:
+    return any(map(str.isalpha, text))
 
 
 def split_rows(

@@ -56,6 +56,9 @@ class MethodConfig(Config):
         choices=("none", *calibration.KINDS),
     )
     calibration_share: float = setting(0.1, "examples held out for that", above=0, at_most=0.5)
+    label_examples: bool = setting(
+        False, "learn from the labels' own texts (--label-texts, else their names) too, each an example"
+    )
 
 
 class Method(ABC):
@@ -187,6 +190,8 @@ class Method(ABC):
         known = self._fitted()
         if not self.can_update:
             self._update(new, old)  # says so, before anything else is looked at
+        if self.config.label_examples:
+            raise ModelError("a model with label_examples cannot be updated: train it again on all examples")
         check_options(options, keywords(self._update), f"an update of {self.name}")
         if not isinstance(new, Dataset) or not isinstance(old, Dataset | None):
             raise DataError("an update takes a labelled Dataset of new examples, and one of the old examples")
@@ -298,7 +303,7 @@ class Method(ABC):
 
     def _train(self, dataset: Dataset, extra: Mapping[str, Any]) -> None:
         self.calibration = None
-        self._fit(dataset, **extra)
+        self._fit(self._lessons(dataset, extra), **extra)
         self.labels = dataset.labels
         self.label_texts = dataset.label_texts
         self.label_counts = dataset.label_counts
@@ -311,6 +316,14 @@ class Method(ABC):
             "input": "texts" if self.takes_texts else "features",
             "source": dataset.source,
         } | self._facts()
+
+    def _lessons(self, dataset: Dataset, extra: Mapping[str, Any]) -> Dataset:
+        """What is learned from: the examples, and perhaps the texts of the labels."""
+        if not self.config.label_examples:
+            return dataset
+        if any(map(sparse.issparse, extra.values())):
+            raise ConfigError("label_examples adds rows that a given matrix lacks: leave one of them out")
+        return dataset.with_label_examples()
 
     def _facts(self) -> dict[str, Any]:
         """What a method adds to the statistics after training, ready for JSON."""
@@ -387,10 +400,15 @@ class Method(ABC):
 def held_out_rows(
     dataset: Dataset, share: float, seed: int, purpose: str
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Rows to learn from and rows to hold out: whole groups where the examples have groups."""
-    groups = None if dataset.groups is None else dataset.group_codes()
+    """Rows to learn from and rows to hold out: whole groups where the examples have groups.
+
+    Texts of labels are only learned from.
+    """
+    examples = len(dataset) - dataset.label_rows
+    groups = None if dataset.groups is None else dataset.group_codes()[:examples]
     try:
-        kept, held_out = split_rows(len(dataset), share, seed, groups)
+        kept, held_out = split_rows(examples, share, seed, groups)
+        kept = np.append(kept, np.arange(examples, len(dataset)))
     except DataError as error:
         raise DataError(f"{dataset.source}: nothing can be held out for the {purpose} ({error})") from None
     assert dataset.Y is not None

@@ -156,7 +156,12 @@ class Ensemble(Method):
         if self.name in config.methods:
             raise ConfigError("an ensemble inside an ensemble is given as a model, not by name")
         seeds = ((config.seed + number) % 2**63 for number in range(len(config.methods)))
-        return [make(name, seed=seed) for name, seed in zip(config.methods, seeds, strict=True)]
+        given = {"label_examples": config.label_examples}
+        return [make(name, seed=seed, **given) for name, seed in zip(config.methods, seeds, strict=True)]
+
+    def _lessons(self, dataset: Dataset, extra: Mapping[str, Any]) -> Dataset:
+        """The members add the texts of the labels themselves."""
+        return dataset
 
     def _put_together(self) -> None:
         """Labels, counts and statistics from those of the fitted members."""

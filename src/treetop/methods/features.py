@@ -41,6 +41,12 @@ class FeatureConfig(MethodConfig):
         False, "keep the features and labels of the training examples, so that an update needs no old data"
     )
 
+    def check(self) -> None:
+        if self.keep_data and self.label_examples:
+            raise ConfigError(
+                "keep_data is for updates, which label_examples rules out: choose one"
+            )
+
 
 class FeatureMethod(Method):
     """Takes texts, or feature matrices with unit rows.

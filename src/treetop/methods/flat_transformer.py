@@ -1,11 +1,13 @@
 """Full-label transformer: a pretrained encoder and a linear score for every label, trained end to end.
 
 No tree and no sampled negatives: the loss is over all labels. It is computed in blocks of labels, so that
-memory does not grow with texts × labels.
+memory does not grow with texts × labels. What ranks the labels in the end are linear rankers on TF-IDF and
+the trained encoder's vectors (or, without ``rankers``, the scores that the encoder was trained with).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,14 +18,18 @@ from scipy import sparse
 from ..config import part, setting
 from ..data import Dataset
 from ..errors import ConfigError
+from ..features.encoder import Vectors
 from ..neural.batches import Examples
 from ..neural.config import TrainingConfig
-from ..neural.device import chosen_precision
+from ..neural.device import chosen_device, chosen_precision, memory_told, using_threads
 from ..neural.encoder_network import EncoderNetwork, text_vectors
 from ..neural.losses import LOSSES
 from ..neural.vector_cache import cached
 from ..search_space import SearchSpace
 from ..sparse import normalize_rows
+from ..store import under_prefix, with_prefix
+from .base import Ranked
+from .cat_rankers import CatRankers, CatRankersConfig
 from .encoded import EncodedConfig, EncodedMethod
 
 FLAT_SPACE: SearchSpace = {
@@ -52,6 +58,10 @@ class FlatTransformerConfig(EncodedConfig):
         "(pifa) or of the vectors of their own texts (label-text), or random ones",
         choices=STARTS,
     )
+    rankers: bool = setting(
+        True, "rank labels with linear rankers on TF-IDF and the trained encoder's vectors, not by its scores"
+    )
+    ranking: CatRankersConfig = part(CatRankersConfig(), "the rankers")
     training: TrainingConfig = part(
         TrainingConfig(learning_rate=2e-4, rates=("head=0.002",), schedule="linear", warmup=0.1),
         "the training loop",
@@ -65,6 +75,7 @@ class FlatTransformer(EncodedMethod):
     config_class = FlatTransformerConfig
     search_space = FLAT_SPACE
     config: FlatTransformerConfig
+    rankers: CatRankers | None = None
 
     def _build(self, labels: int, *, trained: bool) -> EncoderNetwork:
         return EncoderNetwork(self._new_encoder(), labels, self.config.loss, bits=self.config.head_bits)
@@ -90,7 +101,7 @@ class FlatTransformer(EncodedMethod):
             if dataset.label_texts is None:
                 raise ConfigError("start=label-text needs texts of the labels (--label-texts FILE)")
             examples = Examples(self._tokens(dataset.label_texts.take(self.used)))
-        vectors = self._published_vectors(network, examples, device)
+        vectors = self._published_vectors(examples, device)
         centred = vectors - vectors.mean(0)
         rows = centred
         if config.start == "pifa":
@@ -99,16 +110,56 @@ class FlatTransformer(EncodedMethod):
         first = torch.from_numpy((rows / np.maximum(sizes, 1e-6)).astype(np.float32))
         network.head.weight.data = first.to(network.head.weight.dtype)
 
-    def _published_vectors(
-        self, network: EncoderNetwork, examples: Examples, device: torch.device
-    ) -> npt.NDArray[np.float32]:
+    def _published_vectors(self, examples: Examples, device: torch.device) -> Vectors:
         """By the encoder before it is trained; they may lie in the cache."""
-        precision = chosen_precision(self.config.training.precision, device)
+        assert isinstance(self.network, EncoderNetwork)
+        return cached(
+            self.config.transformer.cache,
+            self.network.encoder,
+            examples,
+            lambda: self._vectors(examples, device),
+        )
 
-        def make() -> npt.NDArray[np.float32]:
-            size = 4 * self.config.batch_size
-            return text_vectors(
-                network.encoder, examples, batch_size=size, device=device, precision=precision
+    def _vectors(self, examples: Examples, device: torch.device) -> Vectors:
+        assert isinstance(self.network, EncoderNetwork)
+        return text_vectors(
+            self.network.encoder,
+            examples,
+            batch_size=4 * self.config.batch_size,
+            device=device,
+            precision=chosen_precision(self.config.training.precision, device),
+        )
+
+    def _after_training(
+        self, dataset: Dataset, examples: Examples, Y: sparse.csr_matrix, device: torch.device
+    ) -> None:
+        self.rankers = None
+        if self.config.rankers:
+            assert dataset.texts is not None
+            self.rankers = CatRankers.fit(
+                dataset.texts,
+                self._vectors(examples, device),
+                Y,
+                self.config.ranking,
+                seed=self.config.seed,
+                threads=self.threads,
             )
 
-        return cached(self.config.transformer.cache, network.encoder, examples, make)
+    def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
+        if self.rankers is None:
+            return super()._rank(dataset, k)
+        assert dataset.texts is not None
+        with using_threads(self.threads), memory_told():
+            vectors = self._vectors(self._examples(dataset), chosen_device(self.config.device))
+        indptr, columns, scores = self.rankers.rank(dataset.texts, vectors, k, threads=self.threads)
+        return indptr, self.used[columns].astype(np.int32), scores
+
+    def _state(self) -> dict[str, npt.NDArray]:
+        rankers = {} if self.rankers is None else with_prefix("rankers", self.rankers.state())
+        return super()._state() | rankers
+
+    def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None:
+        super()._restore(arrays)
+        if self.config.rankers:
+            state = under_prefix("rankers", arrays)
+            self.rankers = CatRankers.from_state(state, self.config.ranking, len(self.used))

@@ -32,6 +32,7 @@ class JoinedConfig(FeatureConfig):
     training: TrainingConfig = part(TrainingConfig(), "the training loop")
 
     def check(self) -> None:
+        super().check()
         if self.training.validation or self.training.patience:
             raise ConfigError("this method trains to the end: leave out validation and patience")
 

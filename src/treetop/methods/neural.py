@@ -93,6 +93,11 @@ class NeuralMethod(Method):
     ) -> None:
         """Gives the new network a better start than random weights, where there is one."""
 
+    def _after_training(
+        self, dataset: Dataset, examples: Examples, Y: sparse.csr_matrix, device: torch.device
+    ) -> None:
+        """What else a method learns once its network is trained."""
+
     # -- the verbs -------------------------------------------------------------------------------------------
 
     def _fit(  # type: ignore[override]
@@ -142,6 +147,7 @@ class NeuralMethod(Method):
             )
             told = "" if width is None else f", every text padded or cut to {width} words"
             course = training.run(f"Training {self.name}{told}")
+            self._after_training(dataset, examples, Y, device)
         self.course = {
             "parameters": self.network.counts(),
             "device": str(device),

@@ -43,6 +43,7 @@ class TreeLinearConfig(FeatureConfig):
     update: UpdateConfig = part(UpdateConfig(), "growing a trained model")
 
     def check(self) -> None:
+        super().check()
         scale = self.linear.transforms(1)[0]
         if self.trees > 1 and (scale == "raw" or scale.startswith("log-")):
             raise ConfigError(

@@ -43,7 +43,7 @@ def read(source: Input, options: ReadOptions) -> Dataset:
     if folder is None or not folder.is_dir():
         raise DataError(f"{source.name}: arrays are read from a folder, and this is none")
     arrays = _Arrays(folder)
-    columns = {name: arrays.strings(name) for name in _COLUMNS}
+    columns: dict[str, Any] = {name: arrays.strings(name) for name in _COLUMNS}
     labels = columns.pop("labels")
     if labels is None:
         raise arrays.damaged("it lists no labels")

@@ -1,0 +1,72 @@
+"""`CatRankers`: XR-Linear on TF-IDF and a trained encoder's vectors, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from ..config import Config, part
+from ..features import Tfidf, TfidfConfig
+from ..features.encoder import Vectors, side_by_side
+from ..linear import LinearConfig, TreeModel
+from ..store import under_prefix, with_prefix
+from ..strings import Strings
+from ..tree import TreeConfig, trees_of
+from .base import Ranked
+
+
+@dataclass(frozen=True)
+class CatRankersConfig(Config):
+    """Their features, their tree, and how they are solved."""
+
+    tfidf: TfidfConfig = part(TfidfConfig(ngram_max=2, min_df=2, saturation=15), "their features of texts")
+    tree: TreeConfig = part(TreeConfig(leaf_size=100), "their tree")
+    linear: LinearConfig = part(
+        LinearConfig(negatives=("tfn", "tfn+man"), threshold=0.01, beam=(50,), last_transform="alone"),
+        "how they are solved and searched",
+    )
+
+
+class CatRankers:
+    """Fitted rankers, with the vocabulary of their texts."""
+
+    def __init__(self, tfidf: Tfidf, model: TreeModel) -> None:
+        self.tfidf = tfidf
+        self.model = model
+
+    @classmethod
+    def fit(
+        cls,
+        texts: Strings,
+        vectors: Vectors,
+        Y: sparse.csr_matrix,
+        config: CatRankersConfig,
+        *,
+        seed: int,
+        threads: int,
+    ) -> CatRankers:
+        tfidf = Tfidf(config.tfidf)
+        features = side_by_side(tfidf.fit_transform(texts, threads), vectors)
+        tree = trees_of(features, Y, config.tree, seeds=[seed], threads=threads)[0]
+        return cls(tfidf, TreeModel.fit(features, Y, tree, config.linear, seed=seed, threads=threads))
+
+    def rank(self, texts: Strings, vectors: Vectors, k: int, *, threads: int) -> Ranked:
+        features = side_by_side(self.tfidf.transform(texts, threads=threads), vectors)
+        return self.model.rank(features, k, threads=threads)
+
+    def state(self) -> dict[str, npt.NDArray]:
+        width = {"n_features": np.array([self.model.n_features])}
+        return width | self.model.state() | with_prefix("tfidf", self.tfidf.state())
+
+    @classmethod
+    def from_state(
+        cls, arrays: Mapping[str, npt.NDArray], config: CatRankersConfig, labels: int
+    ) -> CatRankers:
+        tfidf = Tfidf.from_state(config.tfidf, under_prefix("tfidf", arrays))
+        model = TreeModel.from_state(arrays, config.linear, int(arrays["n_features"][0]))
+        model.tree.check_ids(labels)
+        return cls(tfidf, model)
