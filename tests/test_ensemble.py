@@ -271,7 +271,7 @@ def test_mistakes(data):
             Ensemble([FIRST, SECOND], **settings)
     with pytest.raises(ConfigError, match="rule must be one of mean, rank, weighted, learned"):
         Ensemble([FIRST], rule="median")
-    with pytest.raises(ModelError, match="weights of this ensemble are not learned yet"):
+    with pytest.raises(ModelError, match="rule of this ensemble is not learned yet"):
         Ensemble([FIRST, SECOND], rule="learned").predict("text")
     with pytest.raises(ModelError, match="not trained"):
         Ensemble([FIRST, treetop.XRLinear()]).predict("text")

@@ -110,6 +110,10 @@ class Config:
         """Plain nested dictionaries, ready for JSON."""
         return dataclasses.asdict(self)
 
+    def has_setting(self, name: str) -> bool:
+        """Whether a dotted or short name is that of a setting here, or of several."""
+        return any(name in (item.name, item.name.rpartition(".")[2]) for item in self.settings())
+
     def full_name(self, name: str) -> str:
         """The dotted name of a setting, or of a part, that is given by any of its names."""
         if name in {field.name for field in dataclasses.fields(self)}:

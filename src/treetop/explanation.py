@@ -120,6 +120,13 @@ def summed(label: str, parts: Sequence[Part], rule: str) -> Explanation:
     return Explanation(label, score, rule, any(part.value != 0 for part in parts), parts=tuple(parts))
 
 
+def stacked(label: str, parts: Sequence[Part], *, reached: bool) -> Explanation:
+    """The parts are what each adds to the log-odds x; the score is the probability 1 / (1 + exp(-x))."""
+    odds = math.fsum(part.value for part in parts)
+    rule = "1 / (1 + exp(-x)) of the sum x of what each part adds to the log-odds"
+    return Explanation(label, 1 / (1 + math.exp(-odds)), rule, reached, parts=tuple(parts))
+
+
 def listed_score(ranked: Ranked, label: int) -> float:
     """The label's score in the ranked list of one text; 0 where it is not there."""
     _, ids, scores = ranked

@@ -48,7 +48,7 @@ def ensemble(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Labelled data that no MODEL was trained on, for --rule learned.",
+            help="Labelled data that no MODEL was trained on, for --rule learned or stacked.",
             show_default=False,
         ),
     ] = None,
@@ -56,7 +56,7 @@ def ensemble(
     reading: LabelledReading,
 ) -> None:
     """Combine trained models, of any methods, into one model."""
-    from ..methods.ensemble import Ensemble
+    from ..methods.ensemble import LEARNED, Ensemble
     from ..store import check_target
 
     check_target(output)
@@ -64,8 +64,10 @@ def ensemble(
         raise ConfigError(f"{output} is one of the models: choose another place for the ensemble")
     if rule is None:
         rule = "weighted" if weights is not None else "mean" if validation is None else "learned"
-    if (rule == "learned") != (validation is not None):
-        raise ConfigError("--rule learned and --validation belong together: one is given without the other")
+    if (rule in LEARNED) != (validation is not None):
+        raise ConfigError(
+            f"--validation and --rule {' or '.join(LEARNED)} belong together: one is given without the other"
+        )
     members = [load_model(model) for model in models]
     options = {"rule": rule} | given({"weights": weights, "threads": threads})
     if validation is None:

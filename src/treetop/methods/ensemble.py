@@ -6,6 +6,7 @@ list lacks ℓ, and weights w that sum to 1, the ensemble's score is Σ_m w_m s_
 - ``mean``: equal weights.
 - ``weighted``: given weights.
 - ``learned``: the weights of the best nDCG@5 on a held-out part.
+- ``stacked``: not a sum of scores, but the log-odds that `Stack` learns from a held-out part.
 - ``rank``: equal weights, and in place of the score (n − r) / n, where ℓ has rank r = 0, 1, … in the member's
   list and n is the length of the longest list of that text. For members whose scores cannot be compared.
 
@@ -22,22 +23,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from .. import _native, store
 from ..config import setting
 from ..data import Dataset
 from ..errors import ConfigError, DataError, ModelError
-from ..explanation import Explanation, Part, listed_score, summed
+from ..explanation import Explanation, Part, listed_score, stacked, summed
 from ..predictions import Predictions
 from ..progress import step
 from ..strings import Strings
 from . import make, method_class
 from .base import Method, MethodConfig, Ranked, held_out_rows
+from .stacking import Stack
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 Weights = npt.NDArray[np.float64]
+LEARNED = ("learned", "stacked")
+"""Rules that need a held-out part."""
 STEPS = 20
 """The learned share of a member is a multiple of 1/STEPS when it is tried."""
 SWEEPS = 10
@@ -51,13 +56,14 @@ class EnsembleConfig(MethodConfig):
         ("xr-linear", "xr-linear", "xr-linear"), "methods of the members; each has a seed of its own"
     )
     rule: str = setting(
-        "mean", "how their lists are combined", choices=("mean", "rank", "weighted", "learned")
+        "mean", "how their lists are combined", choices=("mean", "rank", "weighted", *LEARNED)
+    )
+    members: tuple[str, ...] = setting(
+        (), "settings of the named methods, as encoder=folder,epochs=5: each holds for all that have it"
     )
     weights: tuple[float, ...] = setting((), "of the members, with rule=weighted", at_least=0)
     depth: int = setting(100, "labels that each member ranks, at least", at_least=1)
-    validation_share: float = setting(
-        0.1, "examples held out to learn the weights from", above=0, at_most=0.5
-    )
+    validation_share: float = setting(0.1, "examples held out to learn a rule from", above=0, at_most=0.5)
 
     def check(self) -> None:
         if not self.methods:
@@ -68,6 +74,9 @@ class EnsembleConfig(MethodConfig):
             raise ConfigError(f"{len(self.weights)} weights for {len(self.methods)} members")
         if self.weights and not sum(self.weights) > 0:
             raise ConfigError("at least one weight must be above 0")
+        for item in self.members:
+            if not item.partition("=")[1]:
+                raise ConfigError(f"members are given as name=value, not {item!r}")
 
 
 class Ensemble(Method):
@@ -92,22 +101,25 @@ class Ensemble(Method):
         self.members: list[Method] = [copy.copy(member) for member in members]
         self.weights: Weights = np.zeros(0)
         """Of the members; they sum to 1."""
+        self.stack: Stack | None = None
         self._new_ids: list[npt.NDArray[np.int32] | None] = []
         """Per member: its label ids as the ensemble's, or None where they are the same."""
         fitted = bool(members) and all(member.labels is not None for member in members)
-        if fitted and self.config.rule != "learned":
+        if fitted and self.config.rule not in LEARNED:
             self._put_together()
 
     @classmethod
     def learn(cls, members: Sequence[Method], validation: Dataset, **settings: Any) -> Self:
-        """Fitted models with the weights that rank the labels of ``validation`` best."""
-        ensemble = cls(members, **(settings | {"rule": "learned"}))
+        """Fitted models with the weights that rank the labels of ``validation`` best; or rule="stacked"."""
+        ensemble = cls(members, **({"rule": "learned"} | settings))
+        if ensemble.config.rule not in LEARNED:
+            raise ConfigError(f"there is nothing to learn with rule={ensemble.config.rule}")
         for member in ensemble.members:
             member._fitted()
         if not ensemble.members or not isinstance(validation, Dataset):
             raise DataError("an ensemble learns its weights from fitted models and a labelled Dataset")
         ensemble._put_together()
-        ensemble._learn_weights(validation)
+        ensemble._learn(validation)
         return ensemble
 
     @property
@@ -121,11 +133,12 @@ class Ensemble(Method):
 
     def _fit(self, dataset: Dataset) -> None:  # type: ignore[override]
         templates = self.members or self._named_members()
-        if self.config.rule == "learned":
+        if self.config.rule in LEARNED:
             share, seed = self.config.validation_share, self.config.seed
             kept, held_out = held_out_rows(dataset, share, seed, "weights of the ensemble")
             self._fit_members(templates, dataset[kept])
-            self._learn_weights(dataset[held_out])
+            self.label_counts = dataset[kept].label_counts
+            self._learn(dataset[held_out])
         self._fit_members(templates, dataset)
 
     def _fit_members(self, templates: Sequence[Method], dataset: Dataset) -> None:
@@ -137,7 +150,7 @@ class Ensemble(Method):
                 self.members.append(member.fit(dataset))
         self.labels = dataset.labels
         self._new_ids = [None] * len(templates)
-        if self.config.rule != "learned":
+        if self.config.rule not in LEARNED:
             self.weights = self._given_weights()
 
     def _update(self, new: Dataset, old: Dataset | None) -> None:  # type: ignore[override]
@@ -156,8 +169,17 @@ class Ensemble(Method):
         if self.name in config.methods:
             raise ConfigError("an ensemble inside an ensemble is given as a model, not by name")
         seeds = ((config.seed + number) % 2**63 for number in range(len(config.methods)))
-        given = {"label_examples": config.label_examples}
-        return [make(name, seed=seed, **given) for name, seed in zip(config.methods, seeds, strict=True)]
+        given = dict(item.split("=", 1) for item in config.members)
+        used: set[str] = set()
+        made = []
+        for name, seed in zip(config.methods, seeds, strict=True):
+            own = {key: given[key] for key in given if method_class(name).config_class().has_setting(key)}
+            used |= set(own)
+            made.append(make(name, seed=seed, label_examples=config.label_examples, **own))
+        for key in given:
+            if key not in used:
+                raise ConfigError(f"members: none of {', '.join(config.methods)} has a setting {key!r}")
+        return made
 
     def _lessons(self, dataset: Dataset, extra: Mapping[str, Any]) -> Dataset:
         """The members add the texts of the labels themselves."""
@@ -182,7 +204,7 @@ class Ensemble(Method):
             "input": best_read["input"],
             "source": ", ".join(dict.fromkeys(member.statistics["source"] for member in self.members)),
         }
-        if self.config.rule != "learned":
+        if self.config.rule not in LEARNED:
             self.weights = self._given_weights()
 
     def _check_inputs(self) -> None:
@@ -207,7 +229,8 @@ class Ensemble(Method):
         weights: Weights = np.array(self.config.weights or [1.0] * len(self.members))
         return np.asarray(weights / weights.sum())
 
-    def _learn_weights(self, validation: Dataset) -> None:
+    def _learn(self, validation: Dataset) -> None:
+        """The weights, or the curves, that suit the labels of ``validation`` best."""
         from ..metrics.documents import ndcg
         from ..metrics.judged import Judged
 
@@ -216,6 +239,11 @@ class Ensemble(Method):
             raise DataError(f"{validation.source}: no example has a label to learn the weights from")
         with step("Learning the weights"):
             lists = self._lists(validation, self.config.depth)
+            if self.config.rule == "stacked":
+                known = sparse.csr_matrix(truth.Y[:, : len(self._fitted())])
+                self.stack = Stack.fit(lists, known, self.label_counts)
+                self.weights = np.full(len(self.members), 1 / len(self.members))
+                return
 
             def quality(weights: Weights) -> float:
                 best = _native.combine(lists, weights.tolist(), 5, self.threads)
@@ -227,6 +255,8 @@ class Ensemble(Method):
 
     def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
         lists = self._lists(dataset, max(k, self.config.depth))
+        if self.stack is not None:
+            return self.stack.combine(lists, k, self.label_counts)
         return _native.combine(lists, self.weights.tolist(), k, self.threads)
 
     def _explain(self, dataset: Dataset, label: int) -> Explanation:  # type: ignore[override]
@@ -236,17 +266,19 @@ class Ensemble(Method):
         for number, (member, ranked) in enumerate(zip(self.members, lists, strict=True), 1):
             own = member._fitted().position(name)
             explained = member.can_explain and own >= 0 and member.label_counts[own] > 0
-            parts.append(
-                Part(
-                    f"member {number}, {member.name}",
-                    float(self.weights[number - 1]),
-                    listed_score(ranked, label),
-                    member.explain(dataset, name) if explained else None,
-                )
-            )
-        value = "place in its list (1: the first)" if self.config.rule == "rank" else "score"
+            weight, value = float(self.weights[number - 1]), listed_score(ranked, label)
+            if self.stack is not None:
+                weight, value = 1.0, self.stack.of_member(number - 1, value if label in ranked[1] else None)
+            why = member.explain(dataset, name) if explained else None
+            parts.append(Part(f"member {number}, {member.name}", weight, value, why))
+        if self.stack is not None:
+            seen = float(self.stack.of_counts(self.label_counts[label : label + 1])[0])
+            parts.append(Part("examples of the label", 1.0, seen, None))
+            parts.append(Part("bias", 1.0, self.stack.bias, None))
+            return stacked(name, parts, reached=any(label in ranked[1] for ranked in lists))
+        what = "place in its list (1: the first)" if self.config.rule == "rank" else "score"
         return summed(
-            name, parts, f"the sum over the members of weight · {value}; 0 if a list lacks the label"
+            name, parts, f"the sum over the members of weight · {what}; 0 if a list lacks the label"
         )
 
     def _lists(self, dataset: Dataset, depth: int) -> list[Ranked]:
@@ -267,9 +299,9 @@ class Ensemble(Method):
             member.config = member.config.replace_settings({"threads": self.config.threads})
 
     def _fitted(self) -> Strings:
-        if self.labels is None and self.config.rule == "learned" and self.members:
+        if self.labels is None and self.config.rule in LEARNED and self.members:
             raise ModelError(
-                "the weights of this ensemble are not learned yet: call fit, or Ensemble.learn(models, data)"
+                "the rule of this ensemble is not learned yet: call fit, or Ensemble.learn(models, data)"
             )
         return super()._fitted()
 
@@ -283,6 +315,8 @@ class Ensemble(Method):
 
     def _state(self) -> dict[str, npt.NDArray]:
         arrays: dict[str, npt.NDArray] = {"weights": self.weights}
+        if self.stack is not None:
+            arrays |= store.with_prefix("stack", self.stack.state())
         for number, (member, new_ids) in enumerate(zip(self.members, self._new_ids, strict=True)):
             arrays |= store.with_prefix(f"members.{number}", member.to_stored().arrays)
             if new_ids is not None:
@@ -298,6 +332,9 @@ class Ensemble(Method):
         self.weights = store.typed(arrays, {"weights": np.float64})["weights"]
         if len(self.weights) != len(self.members) or not (self.weights >= 0).all() or not self.members:
             raise ModelError("an ensemble needs a weight of at least 0 for each member")
+        if self.config.rule == "stacked":
+            curves = store.under_prefix("stack", arrays)
+            self.stack = Stack.from_state(curves, len(self.members))
         self._check_inputs()
 
     def _stored_ids(self, number: int, arrays: Mapping[str, npt.NDArray]) -> npt.NDArray[np.int32] | None:

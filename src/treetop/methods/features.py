@@ -43,9 +43,7 @@ class FeatureConfig(MethodConfig):
 
     def check(self) -> None:
         if self.keep_data and self.label_examples:
-            raise ConfigError(
-                "keep_data is for updates, which label_examples rules out: choose one"
-            )
+            raise ConfigError("keep_data is for updates, which label_examples rules out: choose one")
 
 
 class FeatureMethod(Method):

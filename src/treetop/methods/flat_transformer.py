@@ -2,7 +2,9 @@
 
 No tree and no sampled negatives: the loss is over all labels. It is computed in blocks of labels, so that
 memory does not grow with texts × labels. What ranks the labels in the end are linear rankers on TF-IDF and
-the trained encoder's vectors (or, without ``rankers``, the scores that the encoder was trained with).
+the trained encoder's vectors, and with a smaller share the scores that the encoder was trained with:
+
+    score(l) = (1 - w) · ranker(l) + w · σ(w_l · φ(x) + b_l)
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import numpy.typing as npt
 import torch
 from scipy import sparse
 
+from .._native import combine
 from ..config import part, setting
 from ..data import Dataset
 from ..errors import ConfigError
@@ -37,6 +40,8 @@ FLAT_SPACE: SearchSpace = {
     "transformer.dropout": (0.1, 0.3, 0.5),
     "epochs": (5, 10, 20),
 }
+DEPTH = 50
+"""Labels that scores and rankers list at least: a label may be low in one list and high in the other."""
 STARTS = ("frequency", "pifa", "label-text", "random")
 
 
@@ -59,7 +64,10 @@ class FlatTransformerConfig(EncodedConfig):
         choices=STARTS,
     )
     rankers: bool = setting(
-        True, "rank labels with linear rankers on TF-IDF and the trained encoder's vectors, not by its scores"
+        True, "rank labels with linear rankers on TF-IDF and the trained encoder's vectors, too"
+    )
+    head_share: float = setting(
+        0.15, "of the encoder's scores in those of the labels, beside the rankers'", at_least=0, at_most=1
     )
     ranking: CatRankersConfig = part(CatRankersConfig(), "the rankers")
     training: TrainingConfig = part(
@@ -149,10 +157,26 @@ class FlatTransformer(EncodedMethod):
         if self.rankers is None:
             return super()._rank(dataset, k)
         assert dataset.texts is not None
+        depth, share = min(max(k, DEPTH), len(self.used)), self.config.head_share
         with using_threads(self.threads), memory_told():
-            vectors = self._vectors(self._examples(dataset), chosen_device(self.config.device))
-        indptr, columns, scores = self.rankers.rank(dataset.texts, vectors, k, threads=self.threads)
-        return indptr, self.used[columns].astype(np.int32), scores
+            device = chosen_device(self.config.device)
+            vectors = self._vectors(self._examples(dataset), device)
+            lists = [self._head_list(vectors, depth, device)] if share else []
+        lists.append(self.rankers.rank(dataset.texts, vectors, depth if share else k, threads=self.threads))
+        ranked = lists[0] if len(lists) == 1 else combine(lists, [share, 1 - share], k, self.threads)
+        return ranked[0], self.used[ranked[1]].astype(np.int32), ranked[2]
+
+    def _head_list(self, vectors: Vectors, k: int, device: torch.device) -> Ranked:
+        """The best labels by the scores that the encoder was trained with."""
+        assert isinstance(self.network, EncoderNetwork)
+        size = 4 * self.config.batch_size
+        best = []
+        with torch.inference_mode():
+            for at in range(0, max(len(vectors), 1), size):
+                top = self.network.head.top(torch.from_numpy(vectors[at : at + size]).to(device), k)
+                best.append([part.cpu().numpy().reshape(-1) for part in top])
+        scores, labels = (np.concatenate(parts) for parts in zip(*best, strict=True))
+        return np.arange(len(vectors) + 1, dtype=np.int64) * k, labels.astype(np.int32), scores
 
     def _state(self) -> dict[str, npt.NDArray]:
         rankers = {} if self.rankers is None else with_prefix("rankers", self.rankers.state())

@@ -1,0 +1,235 @@
+"""`Stack`: a logistic model of how likely a label is right, from what each member of an ensemble says of it.
+
+    log-odds(l) = bias + Σ_m f_m(s_m(l)) + g(n(l))
+
+s_m(l) is the score of member m (f_m has a value of its own for labels that its list lacks), n(l) the number
+of training examples of the label. f_m and g are piecewise linear: between knots x_j ≤ x ≤ x_{j+1} they run
+from c_j to c_{j+1}. The values at all knots together are those of least
+
+    Σ_pairs log(1 + exp(-y · log-odds)) + ridge / 2 · ‖c‖²
+
+over the (text, label) pairs that any member lists, found by Newton's method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from .. import store
+from ..errors import ModelError
+from .base import Ranked
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+KNOTS = 12
+RIDGE = 3.0
+COUNT_KNOTS = np.array([0, 1, 2, 3, 4, 6, 8, 10, 13, 17, 22], np.float64)
+"""Of log2 n."""
+TINY = 1e-7
+BLOCK = 1 << 18
+"""Pairs whose equations are written out at a time."""
+STEPS = 30
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """A piecewise linear function; its value is constant outside the knots."""
+
+    knots: Floats
+    values: Floats
+
+    def __call__(self, x: Floats) -> Floats:
+        return np.interp(x, self.knots, self.values)
+
+
+class Stack:
+    """Fitted curves: one for each member, then that of the counts."""
+
+    def __init__(self, curves: Sequence[Curve], missing: Floats, bias: float) -> None:
+        """``missing``: in place of a member's curve, where its list lacks the label."""
+        self.curves = list(curves)
+        self.missing = missing
+        self.bias = bias
+
+    @classmethod
+    def fit(cls, lists: Sequence[Ranked], Y: sparse.csr_matrix, counts: Ints) -> Stack:
+        """``lists`` of members that were not trained on these texts; ``Y`` are the true labels of each.
+
+        ``counts``: the training examples of each label.
+        """
+        pairs = Pairs.of(lists, len(counts))
+        right = pairs.among(Y)
+        scores = [_odds(scores) for scores in pairs.scores]
+        knots = [_knots(value[known], right[known]) for value, known in zip(scores, pairs.known, strict=True)]
+        knots.append(COUNT_KNOTS)
+        scores.append(_log_counts(counts[pairs.labels]))
+        widths = [len(at) for at in knots]
+        members = len(lists)
+        size = sum(widths) + members + 1
+
+        def rows(part: slice) -> Floats:
+            """What the coefficients are multiplied with: knots of all curves, who lacks the label, 1."""
+            columns = [_hats(value[part], at) for value, at in zip(scores, knots, strict=True)]
+            for member in range(members):
+                columns[member][~pairs.known[member][part]] = 0
+            lacking = np.stack([~known[part] for known in pairs.known], 1).astype(np.float64)
+            return np.concatenate([*columns, lacking, np.ones((len(lacking), 1))], 1)
+
+        solved = _newton(rows, right, size)
+        values = np.split(solved, np.cumsum(widths))
+        curves = [Curve(at, value) for at, value in zip(knots, values, strict=False)]
+        return cls(curves, values[-1][:-1], float(values[-1][-1]))
+
+    def combine(self, lists: Sequence[Ranked], k: int, counts: Ints) -> Ranked:
+        """The ``k`` best labels of every text, with their probabilities."""
+        pairs = Pairs.of(lists, len(counts))
+        odds = self.bias + sum(
+            np.where(known, curve(_odds(scores)), lacking)
+            for curve, lacking, scores, known in zip(
+                self.curves, self.missing, pairs.scores, pairs.known, strict=False
+            )
+        )
+        odds = odds + self.of_counts(counts[pairs.labels])
+        order = np.lexsort((pairs.labels, -odds, pairs.texts))
+        texts = pairs.texts[order]
+        firsts = np.searchsorted(texts, np.arange(pairs.n_texts + 1))
+        chosen = order[np.arange(len(texts)) - firsts[texts] < k]
+        indptr = np.append(0, np.cumsum(np.minimum(np.diff(firsts), k)))
+        probabilities = 1 / (1 + np.exp(-odds[chosen]))
+        return indptr, pairs.labels[chosen].astype(np.int32), probabilities.astype(np.float32)
+
+    def of_counts(self, counts: Ints) -> Floats:
+        """What the numbers of training examples add to the log-odds."""
+        return self.curves[-1](_log_counts(counts))
+
+    def of_member(self, member: int, score: float | None) -> float:
+        """What a member adds to the log-odds; None: its list lacks the label."""
+        if score is None:
+            return float(self.missing[member])
+        return float(self.curves[member](_odds(np.array([score], np.float64)))[0])
+
+    def state(self) -> dict[str, npt.NDArray]:
+        arrays: dict[str, npt.NDArray] = {"missing": self.missing, "bias": np.array([self.bias])}
+        for number, curve in enumerate(self.curves):
+            arrays |= {f"curve{number}.knots": curve.knots, f"curve{number}.values": curve.values}
+        return arrays
+
+    @classmethod
+    def from_state(cls, arrays: Mapping[str, npt.NDArray], members: int) -> Stack:
+        curves = []
+        for number in range(members + 1):
+            types = {"knots": np.float64, "values": np.float64}
+            curve = Curve(**store.typed(store.under_prefix(f"curve{number}", arrays), types))
+            if len(curve.knots) != len(curve.values) or not (np.diff(curve.knots) > 0).all():
+                raise ModelError(f"curve {number + 1} of the ensemble is damaged")
+            curves.append(curve)
+        plain = store.typed(arrays, {"missing": np.float64, "bias": np.float64})
+        if len(plain["missing"]) != members or len(plain["bias"]) != 1:
+            raise ModelError("the ensemble has curves of other members than it has")
+        return cls(curves, plain["missing"], float(plain["bias"][0]))
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The (text, label) pairs that any of several lists holds."""
+
+    texts: Ints
+    labels: Ints
+    scores: list[Floats]
+    """Per list; 0 where it lacks the pair."""
+    known: list[npt.NDArray[np.bool_]]
+    n_texts: int
+
+    @classmethod
+    def of(cls, lists: Sequence[Ranked], n_labels: int) -> Pairs:
+        texts = len(lists[0][0]) - 1
+        keys = [_keys(indptr, ids, n_labels) for indptr, ids, _ in lists]
+        together = np.unique(np.concatenate(keys))
+        scores, known = [], []
+        for own, (_, _, values) in zip(keys, lists, strict=True):
+            places = np.searchsorted(together, own)
+            here = np.zeros(len(together), bool)
+            here[places] = True
+            score = np.zeros(len(together))
+            score[places] = values
+            scores.append(score)
+            known.append(here)
+        return cls(together // n_labels, together % n_labels, scores, known, texts)
+
+    def among(self, Y: sparse.csr_matrix) -> npt.NDArray[np.bool_]:
+        """Which pairs are labels of ``Y``."""
+        true = _keys(Y.indptr, Y.indices, Y.shape[1])
+        return np.isin(self.texts * Y.shape[1] + self.labels, true)
+
+
+def _keys(indptr: npt.NDArray, ids: npt.NDArray, n_labels: int) -> Ints:
+    texts = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    return np.asarray(texts * n_labels + ids, np.int64)
+
+
+def _odds(scores: Floats) -> Floats:
+    """log(s / (1 - s)): scores crowd at 0 and 1. Those outside that range are cut to it."""
+    inside = np.clip(scores, TINY, 1 - TINY)
+    return np.asarray(np.log(inside) - np.log1p(-inside))
+
+
+def _log_counts(counts: Ints) -> Floats:
+    return np.asarray(np.log2(np.maximum(counts, 1)))
+
+
+def _knots(values: Floats, right: npt.NDArray[np.bool_]) -> Floats:
+    """Quantiles; pairs that are right are few, and count for themselves."""
+    if not len(values):
+        return np.array([0.0, 1.0])
+    both = np.concatenate([values, np.resize(values[right], len(values) if right.any() else 0)])
+    found = np.unique(np.quantile(both, np.linspace(0, 1, KNOTS)))
+    return found if len(found) > 1 else np.array([found[0], found[0] + 1])
+
+
+def _hats(values: Floats, knots: Floats) -> Floats:
+    """Values × knots: how much of each knot's c is in f(x): 1 at the knot, 0 at its neighbours."""
+    inside = np.clip(values, knots[0], knots[-1])
+    left = np.clip(np.searchsorted(knots, inside, side="right") - 1, 0, len(knots) - 2)
+    share = (inside - knots[left]) / (knots[left + 1] - knots[left])
+    hats = np.zeros((len(values), len(knots)))
+    number = np.arange(len(values))
+    hats[number, left], hats[number, left + 1] = 1 - share, share
+    return hats
+
+
+def _newton(rows: Callable[[slice], Floats], right: npt.NDArray[np.bool_], size: int) -> Floats:
+    """The coefficients of least loss; a step that is too long is halved."""
+
+    def parts() -> Iterator[tuple[Floats, Floats]]:
+        for at in range(0, len(right), BLOCK):
+            part = slice(at, at + BLOCK)
+            yield rows(part), right[part].astype(np.float64)
+
+    def loss(solved: Floats) -> float:
+        lost = sum(np.logaddexp(0, (1 - 2 * y) * (A @ solved)).sum() for A, y in parts())
+        return float(lost + RIDGE / 2 * solved @ solved)
+
+    solved = np.zeros(size)
+    lowest = loss(solved)
+    for _ in range(STEPS):
+        slope, bend = RIDGE * solved, RIDGE * np.eye(size)
+        for A, y in parts():
+            p = 1 / (1 + np.exp(-np.clip(A @ solved, -40, 40)))
+            slope += A.T @ (p - y)
+            bend += (A * (p * (1 - p))[:, None]).T @ A
+        step = np.linalg.solve(bend, slope)
+        size_of_step = 1.0
+        while (now := loss(solved - size_of_step * step)) > lowest and size_of_step > 1e-4:
+            size_of_step /= 2
+        if now > lowest:
+            break
+        solved = solved - size_of_step * step
+        done, lowest = lowest - now <= 1e-6 * max(lowest, 1), now
+        if done:
+            break
+    return solved
