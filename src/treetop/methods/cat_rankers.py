@@ -17,6 +17,7 @@ from ..store import under_prefix, with_prefix
 from ..strings import Strings
 from ..tree import TreeConfig, trees_of
 from .base import Ranked
+from .features import fitted_tfidf
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,8 @@ class CatRankers:
         seed: int,
         threads: int,
     ) -> CatRankers:
-        tfidf = Tfidf(config.tfidf)
-        features = side_by_side(tfidf.fit_transform(texts, threads), vectors)
+        tfidf, X = fitted_tfidf(config.tfidf, texts, threads)
+        features = side_by_side(X, vectors)
         tree = trees_of(features, Y, config.tree, seeds=[seed], threads=threads)[0]
         return cls(tfidf, TreeModel.fit(features, Y, tree, config.linear, seed=seed, threads=threads))
 

@@ -58,7 +58,7 @@ class EnsembleConfig(MethodConfig):
     rule: str = setting(
         "mean", "how their lists are combined", choices=("mean", "rank", "weighted", *LEARNED)
     )
-    members: tuple[str, ...] = setting(
+    member_settings: tuple[str, ...] = setting(
         (), "settings of the named methods, as encoder=folder,epochs=5: each holds for all that have it"
     )
     weights: tuple[float, ...] = setting((), "of the members, with rule=weighted", at_least=0)
@@ -74,9 +74,9 @@ class EnsembleConfig(MethodConfig):
             raise ConfigError(f"{len(self.weights)} weights for {len(self.methods)} members")
         if self.weights and not sum(self.weights) > 0:
             raise ConfigError("at least one weight must be above 0")
-        for item in self.members:
+        for item in self.member_settings:
             if not item.partition("=")[1]:
-                raise ConfigError(f"members are given as name=value, not {item!r}")
+                raise ConfigError(f"member_settings are given as name=value, not {item!r}")
 
 
 class Ensemble(Method):
@@ -169,7 +169,7 @@ class Ensemble(Method):
         if self.name in config.methods:
             raise ConfigError("an ensemble inside an ensemble is given as a model, not by name")
         seeds = ((config.seed + number) % 2**63 for number in range(len(config.methods)))
-        given = dict(item.split("=", 1) for item in config.members)
+        given = dict(item.split("=", 1) for item in config.member_settings)
         used: set[str] = set()
         made = []
         for name, seed in zip(config.methods, seeds, strict=True):
@@ -178,7 +178,9 @@ class Ensemble(Method):
             made.append(make(name, seed=seed, label_examples=config.label_examples, **own))
         for key in given:
             if key not in used:
-                raise ConfigError(f"members: none of {', '.join(config.methods)} has a setting {key!r}")
+                raise ConfigError(
+                    f"member_settings: none of {', '.join(config.methods)} has a setting {key!r}"
+                )
         return made
 
     def _lessons(self, dataset: Dataset, extra: Mapping[str, Any]) -> Dataset:

@@ -129,18 +129,7 @@ class FeatureMethod(Method):
         return self.tfidf.transform(dataset.label_texts, threads=self.threads)
 
     def _fit_tfidf(self, texts: Strings) -> sparse.csr_matrix:
-        """Where so few texts share no term, each text keeps its own terms."""
-        config = self.config.tfidf
-        with step("TF-IDF") as progress:
-            try:
-                tfidf = Tfidf(config)
-                X = tfidf.fit_transform(texts, self.threads, progress)
-            except (ConfigError, DataError) as error:
-                if config.min_df <= 1 or (isinstance(error, ConfigError) and len(texts) > 1):
-                    raise
-                tfidf = Tfidf(config.replace_settings({"min_df": 1}))
-                X = tfidf.fit_transform(texts, self.threads, progress)
-        self.tfidf = tfidf
+        self.tfidf, X = fitted_tfidf(self.config.tfidf, texts, self.threads)
         return X
 
     def _features(self, dataset: Dataset) -> Rows:
@@ -194,6 +183,20 @@ class FeatureMethod(Method):
             columns = {"X": self.n_features, "Y": len(self._fitted())}
             X, Y = (_stored_matrix(name, arrays, count) for name, count in columns.items())
             self.kept = X, Y
+
+
+def fitted_tfidf(config: TfidfConfig, texts: Strings, threads: int) -> tuple[Tfidf, sparse.csr_matrix]:
+    """The vocabulary of the texts and their features. Where few texts share no term, each keeps its own."""
+    with step("TF-IDF") as progress:
+        try:
+            tfidf = Tfidf(config)
+            X = tfidf.fit_transform(texts, threads, progress)
+        except (ConfigError, DataError) as error:
+            if config.min_df <= 1 or (isinstance(error, ConfigError) and len(texts) > 1):
+                raise
+            tfidf = Tfidf(config.replace_settings({"min_df": 1}))
+            X = tfidf.fit_transform(texts, threads, progress)
+    return tfidf, X
 
 
 _MATRIX_ARRAYS: dict[str, type[np.generic]] = {"indptr": np.int64, "indices": np.int32, "data": np.float32}
