@@ -58,3 +58,31 @@ def test_vectors_of_the_labels_own_texts(train):
     nameless = Dataset.from_texts(*topic_texts(80, seed=0), source="train")
     with pytest.raises(ConfigError, match="start=label-text needs texts of the labels"):
         head(nameless, start="label-text")
+
+
+# -- the rankers ---------------------------------------------------------------------------------------------
+
+LEARNING = QUICK | {"epochs": 8, "learning_rate": 1e-3, "rates": ("head=0.05",)}
+
+
+def test_scores_are_those_of_rankers_and_head_by_their_shares(train):
+    test = Dataset.from_texts(*topic_texts(20, seed=1), source="test")
+    lists = {}
+    for share in (0.0, 0.25, 1.0):
+        found = FlatTransformer(**(LEARNING | {"head_share": share})).fit(train).predict(test, k=6)
+        lists[share] = found.to_csr().toarray()
+    alone = (
+        FlatTransformer(**(LEARNING | {"rankers": False})).fit(train).predict(test, k=6).to_csr().toarray()
+    )
+    assert np.allclose(lists[1.0], alone, atol=1e-6)
+    assert np.allclose(lists[0.25], 0.75 * lists[0.0] + 0.25 * lists[1.0], atol=1e-6)
+    assert not np.allclose(lists[0.0], lists[1.0], atol=0.05)
+
+
+def test_rankers_see_words_that_the_encoder_cuts_off(train):
+    texts = [f"the boat and the wind {'the ' * 40}{word}" for word in ("regatta", "patisserie") * 10]
+    data = Dataset.from_texts(texts, [["race"], ["cake"]] * 10)
+    model = FlatTransformer(**(QUICK | {"max_length": 16})).fit(data)
+    assert model.evaluate(data)["P@1"] == 100
+    blind = FlatTransformer(**(QUICK | {"max_length": 16, "rankers": False})).fit(data)
+    assert blind.evaluate(data)["P@1"] == 50

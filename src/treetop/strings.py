@@ -86,8 +86,9 @@ class Strings(Sequence[str]):
         return np.diff(self.offsets)
 
     def take(self, rows: npt.ArrayLike) -> Strings:
-        """The strings at the given positions, in that order."""
+        """The strings at the given positions, in that order; negative ones count from the end."""
         rows = np.asarray(rows, np.int64)
+        rows = np.where(rows < 0, rows + len(self), rows)
         lengths = self.lengths[rows]
         offsets = np.zeros(len(rows) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])

@@ -12,7 +12,7 @@ import typer
 
 from ..errors import ConfigError
 from ..progress import step
-from .options import Device, LabelledReading, RecipeName, Threads, load_model
+from .options import Device, Int8, LabelledReading, RecipeName, Threads, load_model
 from .output import check_output, heading, show, show_table, to_json, write_text
 from .published import note_other_data, scores_table
 
@@ -84,6 +84,7 @@ def evaluate(
     ] = None,
     threads: Threads = None,
     device: Device = None,
+    int8: Int8 = None,
     reading: LabelledReading,
 ) -> None:
     """Measure how good a model, or a file of predictions, is: P@k, nDCG@k, PSP@k, … in percent."""
@@ -96,8 +97,9 @@ def evaluate(
     usual = "0.55,1.5" if beside is None else beside.data_set.name
     constants = parse_propensity(usual if propensity is None else propensity)
     truth = reading.read(data, usual_split="test")
-    predictions, known = _predictions(judged, truth, max(wanted), threads, device)
-    other = None if against is None else _predictions(against, truth, max(wanted), threads, device)[0]
+    depth, how = max(wanted), {"threads": threads, "device": device, "int8": int8}
+    predictions, known = _predictions(judged, truth, depth, **how)
+    other = None if against is None else _predictions(against, truth, depth, **how)[0]
     if train is not None:
         known = {"train": reading.read_beside(train, "train")}
     options: Any = {"ks": wanted, "propensity": constants, "threshold": threshold} | known
@@ -145,16 +147,14 @@ def _recipe(judged: Path, name: str | None) -> Recipe:
     return find_recipe(name)
 
 
-def _predictions(
-    judged: Path, truth: Dataset, depth: int, threads: int | None, device: str | None
-) -> tuple[Predictions, dict[str, Any]]:
+def _predictions(judged: Path, truth: Dataset, depth: int, **how: Any) -> tuple[Predictions, dict[str, Any]]:
     """The answers, and what is known about the training data: label counts and size, or nothing."""
     from ..predictions import Predictions
 
     if not judged.is_dir():
         with step(f"Reading {judged.name}"):
             return Predictions.read(judged), {}
-    model = load_model(judged, threads, device)
+    model = load_model(judged, **how)
     with step("Predicting"):
         predictions = model.predict(truth, min(depth, len(model.label_counts)))
     return predictions, {"train_counts": model.label_counts, "n_train": model.statistics["examples"]}

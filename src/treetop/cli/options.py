@@ -64,6 +64,12 @@ Device = Annotated[
         show_default="the first there is",
     ),
 ]
+Int8 = Annotated[
+    bool | None,
+    typer.Option(
+        "--int8", help="With 8-bit weights of a transformer on the processor: faster.", show_default=False
+    ),
+]
 Seed = Annotated[int | None, typer.Option(metavar="N", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Settings = Annotated[
@@ -184,13 +190,11 @@ def given(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def load_model(folder: Path, threads: int | None = None, device: str | None = None) -> Method:
-    """A model folder, to be used with that many threads, and where it is a network on that device."""
+def load_model(
+    folder: Path, threads: int | None = None, device: str | None = None, int8: bool | None = None
+) -> Method:
+    """A model folder, to be used with these settings where it has them."""
     from ..methods import load
 
     with step(f"Loading {folder}"):
-        model = load(folder)
-    if not hasattr(model.config, "device"):
-        device = None
-    model.config = model.config.replace_settings(given({"threads": threads, "device": device}))
-    return model
+        return load(folder, **given({"threads": threads, "device": device, "int8": int8}))

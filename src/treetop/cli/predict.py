@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..progress import step
-from .options import Device, Model, Reading, Threads, load_model
+from .options import Device, Int8, Model, Reading, Threads, load_model
 from .output import check_output
 
 
@@ -29,6 +29,7 @@ def predict(
     ] = None,
     threads: Threads = None,
     device: Device = None,
+    int8: Int8 = None,
     reading: Reading,
 ) -> None:
     """Find the best labels of every text.
@@ -36,7 +37,7 @@ def predict(
     Writes {"id": …, "labels": [{"label": …, "score": …}, …]} on each line, the best label first.
     """
     check_output(output)
-    classifier = load_model(model, threads, device)
+    classifier = load_model(model, threads, device, int8)
     examples = reading.read(data)
     with step("Predicting"):
         predictions = classifier.predict(examples, k, threshold=threshold)

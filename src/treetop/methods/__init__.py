@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import importlib
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from .. import store
@@ -65,9 +67,38 @@ def make(name: str, **settings: Any) -> Method:
     return method_class(name)(**settings)
 
 
-def load(folder: str | os.PathLike[str], *, verify: bool = True) -> Method:
-    """A saved model, of whatever method. ``verify`` compares every file with its checksum."""
+AT_PREDICTION = ("threads", "device", "precision", "int8")
+"""Settings that a trained model may be given."""
+
+
+def load(folder: str | os.PathLike[str], *, verify: bool = True, **settings: Any) -> Method:
+    """A saved model, of whatever method. ``verify`` compares every file with its checksum.
+
+    ``settings`` are those of predictions, `AT_PREDICTION`, for all parts of the model that have them:
+    ``load("model/", device="cpu", int8=True)``.
+    """
+    for name in settings:
+        if name not in AT_PREDICTION:
+            raise ConfigError(f"a trained model can be given {', '.join(AT_PREDICTION)}, but not {name!r}")
     stored = store.load(folder, verify=verify)
     if stored.method not in METHODS:
         raise ModelError(f"{folder} holds a {stored.method!r} model, which this treetop does not know")
+    if settings:
+        config, data = _adjusted(stored.method, stored.config, stored.data, settings)
+        stored = dataclasses.replace(stored, config=config, data=data)
     return method_class(stored.method).from_stored(stored, str(folder))
+
+
+def _adjusted(
+    method: str, config: dict[str, Any], data: dict[str, Any], settings: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The same with other settings, also of the members of an ensemble."""
+    made = method_class(method).config_class().replace_settings(config)
+    made = made.replace_settings({name: value for name, value in settings.items() if made.has_setting(name)})
+    if "members" in data:
+        members = []
+        for member in data["members"]:
+            inner = _adjusted(member["method"], member["config"], member["data"], settings)
+            members.append(member | {"config": inner[0], "data": inner[1]})
+        data = data | {"members": members}
+    return made.to_dict(), data

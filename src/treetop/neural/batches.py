@@ -149,11 +149,12 @@ class Examples:
     def __len__(self) -> int:
         return len(self.token_counts)
 
-    def shape_of(self, rows: Ints) -> Shape:
-        """Large enough for these rows; rounded, so that few shapes occur."""
+    def shape_of(self, rows: Ints, *, exact: bool = False) -> Shape:
+        """Large enough for these rows; rounded, so that few shapes occur, unless ``exact``."""
         width = self.width
         if width is None:
-            width = _rounded(int(self.token_counts[rows].max(initial=1)))
+            width = max(int(self.token_counts[rows].max(initial=1)), 1)
+            width = width if exact else _rounded(width)
         room = 0
         if self.label_counts is not None:
             room = 1 << max(int(self.label_counts[rows].sum()) - 1, len(rows), STEPS).bit_length()
@@ -181,8 +182,9 @@ class Examples:
         together = np.concatenate(plan) if plan else np.zeros(0, np.int64)
         order = torch.from_numpy(together).to(device)
         at = 0
+        exact = device.type == "cpu"  # any shape is as good as another there
         for rows in plan:
-            yield self.gather(parts, order[at : at + len(rows)], self.shape_of(rows))
+            yield self.gather(parts, order[at : at + len(rows)], self.shape_of(rows, exact=exact))
             at += len(rows)
 
     def _maker(self, rows: Ints, device: torch.device) -> Callable[[], Batch]:

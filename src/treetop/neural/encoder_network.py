@@ -12,7 +12,7 @@ from .encoder import Encoder
 from .heads import LabelHead
 from .losses import Shortlist
 from .network import Network
-from .ranking import for_each_batch
+from .ranking import for_each_batch, make_ready
 
 INITIAL_SPREAD = 0.02
 """Standard deviation of new weights, as in the pretrained transformers."""
@@ -69,7 +69,7 @@ def text_vectors(
     precision: torch.dtype,
 ) -> npt.NDArray[np.float32]:
     """Texts × width, as the encoder is now; nothing is dropped."""
-    encoder.to(device).eval()
+    make_ready(encoder, device)
     vectors = torch.zeros((len(examples), encoder.width), device=device)
 
     def use(batch: Batch) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch import nn
 
 from ..progress import step
 from .batches import Batch, Examples, sorted_plan
@@ -28,7 +29,7 @@ def rank(
     precision: torch.dtype,
 ) -> Ranked:
     """``indptr, labels, scores``: the ``k`` best of every text, best first."""
-    network.to(device).eval()
+    make_ready(network, device)
     labels = torch.zeros((len(examples), k), dtype=torch.int64, device=device)
     scores = torch.zeros((len(examples), k), device=device)
 
@@ -39,6 +40,14 @@ def rank(
     for_each_batch("Ranking labels", use, examples, batch_size=batch_size, device=device, precision=precision)
     indptr = np.arange(len(examples) + 1, dtype=np.int64) * k
     return indptr, labels.cpu().numpy().reshape(-1), scores.cpu().numpy().reshape(-1)
+
+
+def make_ready(network: nn.Module, device: torch.device) -> None:
+    """For predictions on a device. Asking every layer again takes milliseconds, so it is done once."""
+    if network.training:
+        network.eval()
+    if any(weight.device != device for weight in network.parameters()):
+        network.to(device)
 
 
 def for_each_batch(

@@ -1,0 +1,71 @@
+"""8-bit layers: close to the wide ones, and used only where they are meant to be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import treetop
+from test_contract import topic_texts
+from tiny_bert import tiny_bert
+from treetop import Dataset
+from treetop.errors import ConfigError
+from treetop.neural.int8 import Int8Linear, with_int8_layers
+
+QUICK = {
+    "encoder": tiny_bert(), "epochs": 2, "batch_size": 16, "max_length": 32, "device": "cpu", "threads": 1,
+}  # fmt: skip
+
+
+def test_products_of_whole_numbers_are_exact():
+    layer = nn.Linear(4, 2)
+    layer.weight.data = torch.tensor([[127.0, -3, 0, 5], [2, 0, -127, 1]])
+    layer.bias.data = torch.tensor([0.5, -1])
+    rows = torch.tensor([[[127.0, 1, 2, 3], [-127, 0, 0, 64]]])
+    with torch.inference_mode():
+        assert torch.allclose(Int8Linear(layer)(rows), layer(rows), atol=1e-3)
+        assert torch.equal(Int8Linear(layer)(torch.zeros(1, 1, 4))[0, 0], layer.bias)
+
+
+def test_the_error_is_that_of_rounding():
+    torch.manual_seed(0)
+    layer = nn.Linear(384, 100)
+    rows = torch.randn(50, 384)
+    with torch.inference_mode():
+        exact, narrow = layer(rows), Int8Linear(layer)(rows)
+    assert torch.nn.functional.cosine_similarity(exact, narrow).min() > 0.999
+
+
+def test_a_copy_is_narrowed():
+    network = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Sequential(nn.Linear(8, 3, bias=False)))
+    narrow = with_int8_layers(network)
+    assert [type(part).__name__ for part in narrow.modules()].count("Int8Linear") == 2
+    assert all(type(part) is not Int8Linear for part in network.modules())
+    with torch.inference_mode():
+        assert torch.allclose(network(torch.ones(1, 8)), narrow(torch.ones(1, 8)), atol=0.02)
+
+
+@pytest.mark.parametrize("method", ["flat-transformer", "xr-transformer"])
+def test_a_loaded_model_can_be_narrowed(method, tmp_path):
+    data = Dataset.from_texts(*topic_texts(80, seed=0))
+    model = treetop.make(method, **QUICK).fit(data)
+    model.save(tmp_path / "model")
+    wide = treetop.load(tmp_path / "model").predict(data, k=6).to_csr().toarray()
+    narrow = treetop.load(tmp_path / "model", int8=True).predict(data, k=6).to_csr().toarray()
+    assert np.abs(wide - narrow).max() > 0
+    assert np.abs(wide - narrow).mean() < 0.02
+    both = treetop.Ensemble([model])
+    both.save(tmp_path / "both")
+    inside = treetop.load(tmp_path / "both", int8=True, threads=1)
+    assert np.allclose(inside.predict(data, k=6).to_csr().toarray(), narrow, atol=1e-6)
+    with pytest.raises(ConfigError, match="can be given threads, device, precision, int8, but not 'epochs'"):
+        treetop.load(tmp_path / "model", epochs=3)
+
+
+def test_training_goes_on_with_wide_layers():
+    data = Dataset.from_texts(*topic_texts(80, seed=0))
+    wide, narrow = (treetop.make("flat-transformer", int8=on, **QUICK).fit(data) for on in (False, True))
+    for ours, theirs in zip(wide.network.parameters(), narrow.network.parameters(), strict=True):
+        assert torch.equal(ours, theirs)

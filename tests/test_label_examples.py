@@ -1,0 +1,80 @@
+"""Texts of labels as examples: which there are, and that nothing is judged by them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import treetop
+from test_contract import topic_texts
+from treetop import Dataset, Ensemble
+from treetop.errors import ConfigError, DataError, ModelError
+from treetop.methods.base import held_out_rows
+
+
+@pytest.fixture
+def data() -> Dataset:
+    return Dataset.from_texts(*topic_texts(60, seed=0), ids=[str(row) for row in range(60)], source="train")
+
+
+def test_every_label_that_occurs_and_has_a_letter_is_an_example():
+    data = Dataset.from_texts(["one", "two"], [["b", "7"], ["a"]])
+    data = data.with_label_texts({"a": "the letter a", "b": "the letter b", "7": "seven"})
+    more = data.with_label_examples()
+    assert list(more.texts) == ["one", "two", "seven", "the letter a", "the letter b"]
+    assert [labels for _, labels in more][2:] == [["7"], ["a"], ["b"]]
+    assert more.label_rows == 3 and more[:4].label_rows == 2 and more[np.array([0, -1])].label_rows == 1
+    nameless = Dataset.from_texts(["one", "two"], [["b", "7"], ["a"]]).with_label_examples()
+    assert list(nameless.texts)[2:] == ["a", "b"]
+    unused = Dataset(labels=data.labels, texts=data.texts, Y=data.Y[:, [0, 1, 2]].multiply([[1, 1, 0]]))
+    assert list(unused.with_label_examples().texts)[2:] == ["a"]
+    with pytest.raises(DataError, match="only where examples are labelled texts"):
+        Dataset.from_matrices(np.eye(2), np.eye(2)).with_label_examples()
+
+
+def test_they_are_never_held_out(data):
+    more = data.with_label_examples()
+    for seed in range(5):
+        kept, held_out = held_out_rows(more, 0.3, seed, "test")
+        assert held_out.max() < 60 and len(held_out) == 18
+        assert list(kept[-6:]) == list(range(60, 66))
+    grouped = Dataset.from_texts(*topic_texts(60, seed=0), groups=[str(row % 7) for row in range(60)])
+    kept, held_out = held_out_rows(grouped.with_label_examples(), 0.3, 0, "test")
+    assert held_out.max() < 60 and kept[-1] == 65
+
+
+def test_a_label_is_found_by_its_own_words():
+    texts = ["boats and wind"] * 4 + ["bread and flour"] * 4
+    data = Dataset.from_texts(texts, [["sailing"]] * 4 + [["baking"]] * 4)
+    data = data.with_label_texts({"sailing": "regatta", "baking": "patisserie"})
+    plain, taught = (treetop.make("xr-linear", min_df=1, label_examples=on).fit(data) for on in (False, True))
+    for word, label in (("regatta", "sailing"), ("patisserie", "baking")):
+        first, second = taught.predict(word, k=2)[0]
+        assert first.label == label and first.score > 2 * second.score
+    assert len({round(item.score, 6) for item in plain.predict("regatta", k=2)[0]}) == 1
+    assert taught.statistics["examples"] == 8 and list(taught.label_counts) == [4, 4]
+
+
+@pytest.mark.parametrize("method", ["hybrid", "neighbours", "ensemble"])
+def test_methods_that_hold_out(method, data):
+    settings = {"methods": "xr-linear,neighbours", "rule": "learned"} if method == "ensemble" else {}
+    model = treetop.make(method, label_examples=True, **settings).fit(data)
+    assert model.statistics["examples"] == 60
+    assert model.evaluate(data)["P@1"] > 90
+    if isinstance(model, Ensemble):
+        assert [member.config.label_examples for member in model.members] == [True, True]
+
+
+def test_calibration_is_learned_from_examples_only(data):
+    model = treetop.make("xr-linear", label_examples=True, calibration="platt").fit(data)
+    assert model.statistics["calibration"]["examples"] == 6
+
+
+def test_mistakes(data):
+    with pytest.raises(ConfigError, match="label_examples rules out"):
+        treetop.make("xr-linear", label_examples=True, keep_data=True)
+    model = treetop.make("xr-linear", label_examples=True).fit(data)
+    with pytest.raises(ModelError, match="label_examples cannot be updated"):
+        model.update(data, data)
+    with pytest.raises(ConfigError, match="adds rows that a given matrix lacks"):
+        treetop.make("xr-linear", label_examples=True, negatives="given").fit(data, negatives=data.Y)

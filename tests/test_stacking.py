@@ -1,0 +1,187 @@
+"""Stacked ensembles: the curves are those of least loss, and the score is what they say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import optimize, sparse
+
+import treetop
+from conftest import planted
+from test_ensemble import Fixed, members
+from treetop import Dataset, Ensemble, store
+from treetop.errors import ConfigError, ModelError
+from treetop.methods import stacking
+from treetop.methods.stacking import Pairs, Stack, _hats, _newton
+
+
+def ranked(*rows: dict[int, float]):
+    indptr = np.cumsum([0, *map(len, rows)])
+    ids = [label for row in rows for label in row]
+    scores = [score for row in rows for score in row.values()]
+    return indptr, np.array(ids, np.int32), np.array(scores, np.float32)
+
+
+def test_pairs_are_those_of_any_list():
+    pairs = Pairs.of([ranked({2: 0.5, 0: 0.4}, {}), ranked({2: 0.1}, {1: 0.9})], 3)
+    assert list(zip(pairs.texts, pairs.labels, strict=True)) == [(0, 0), (0, 2), (1, 1)]
+    assert np.allclose(pairs.scores, [[0.4, 0.5, 0], [0, 0.1, 0.9]])
+    assert [list(known) for known in pairs.known] == [[True, True, False], [False, True, True]]
+    truth = sparse.csr_matrix([[0, 0, 1], [0, 1, 1]])
+    assert list(pairs.among(truth)) == [False, True, True]
+
+
+def test_hats_are_piecewise_linear():
+    knots = np.array([0.0, 1.0, 3.0])
+    expected = [[1, 0, 0], [1, 0, 0], [0.75, 0.25, 0], [0, 1, 0], [0, 0.5, 0.5], [0, 0, 1]]
+    assert np.allclose(_hats(np.array([-5, 0, 0.25, 1, 2, 9.0]), knots), expected)
+    values = np.array([2.0, -1.0, 4.0])
+    x = np.linspace(-1, 4, 50)
+    assert np.allclose(_hats(x, knots) @ values, np.interp(x, knots, values))
+
+
+def test_newton_finds_the_least_loss(monkeypatch):
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(300, 5))
+    y = rng.random(300) < 1 / (1 + np.exp(-A @ [1, -2, 0, 0.5, 3]))
+    monkeypatch.setattr(stacking, "BLOCK", 70)  # in several parts
+    found = _newton(lambda part: A[part], y, 5)
+
+    def loss(c):
+        return np.logaddexp(0, np.where(y, -1, 1) * (A @ c)).sum() + stacking.RIDGE / 2 * c @ c
+
+    best = optimize.minimize(loss, np.zeros(5), tol=1e-12).x
+    assert np.allclose(found, best, atol=1e-3)
+    assert loss(found) <= loss(best) + 1e-6
+
+
+def data_of(texts: int, seed: int) -> tuple[list, sparse.csr_matrix, np.ndarray]:
+    """Two members: one is right with the probability it says, the other says nothing of use."""
+    rng = np.random.default_rng(seed)
+    labels = 30
+    Y = np.zeros((texts, labels))
+    rows: list[list[dict[int, float]]] = [[], []]
+    for text in range(texts):
+        listed = rng.permutation(labels)[:8]
+        scores = np.sort(rng.random(8))[::-1]
+        Y[text, listed[rng.random(8) < scores]] = 1
+        rows[0].append(dict(zip(listed.tolist(), scores.tolist(), strict=True)))
+        rows[1].append(
+            dict(zip(rng.permutation(labels)[:8].tolist(), np.sort(rng.random(8))[::-1], strict=True))
+        )
+    return [ranked(*part) for part in rows], sparse.csr_matrix(Y), rng.integers(1, 50, labels)
+
+
+def test_the_curves_say_what_scores_are_worth():
+    lists, Y, counts = data_of(2000, seed=0)
+    stack = Stack.fit(lists, Y, counts)
+    for score in (0.2, 0.5, 0.8):
+        rest = stack.missing[1] + stack.bias + float(np.mean(stack.of_counts(counts)))
+        probability = 1 / (1 + np.exp(-(stack.of_member(0, score) + rest)))
+        assert probability == pytest.approx(score, abs=0.05)
+    worth = [stack.of_member(1, score) for score in (0.1, 0.5, 0.9)]
+    assert max(worth) - min(worth) < 0.5  # of the member that says nothing
+    found = stack.combine(lists, 3, counts)
+    alone = Pairs.of([lists[0]], 30)
+    first = [np.argmax(np.where(alone.texts == text, alone.scores[0], -1)) for text in range(50)]
+    best = [int(found[1][found[0][text]]) for text in range(50)]
+    assert np.mean([alone.labels[at] == label for at, label in zip(first, best, strict=True)]) > 0.8
+    assert list(np.diff(found[0])) == [3] * 2000
+
+
+def test_counts_have_a_curve_of_their_own():
+    """The score says the same of all labels; those that are rare in training are right twice as often."""
+    rng = np.random.default_rng(1)
+    counts = np.array([1] * 10 + [64] * 10)
+    rows = [{int(label): 0.5 for label in rng.permutation(20)[:10]} for _ in range(2000)]
+    Y = np.array(
+        [
+            [label in row and rng.random() < (0.6 if label < 10 else 0.3) for label in range(20)]
+            for row in rows
+        ]
+    )
+    lists = [ranked(*rows)]
+    stack = Stack.fit(lists, sparse.csr_matrix(Y, dtype=np.float64), counts)
+    indptr, labels, scores = stack.combine(lists, 20, counts)
+    assert scores[labels < 10] == pytest.approx(0.6, abs=0.03)
+    assert scores[labels >= 10] == pytest.approx(0.3, abs=0.03)
+    for text in range(20):
+        own = scores[indptr[text] : indptr[text + 1]]
+        assert (np.diff(own) <= 1e-7).all()
+
+
+# -- in an ensemble ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    return Dataset.from_matrices(*planted(600, 20, 60, seed=0))
+
+
+@pytest.fixture(scope="module")
+def model(data) -> Ensemble:
+    return Ensemble(members(), rule="stacked").fit(data[:500])
+
+
+def test_scores_are_probabilities_and_as_good_as_the_members(model, data):
+    test = data[500:]
+    best = max(member.evaluate(test)["P@1"] for member in model.members)
+    assert model.evaluate(test)["P@1"] >= best - 3
+    scores = model.predict(test, k=20).scores
+    assert (scores > 0).all() and (scores < 1).all()
+    assert scores.sum() == pytest.approx(test.Y.nnz, rel=0.15)
+
+
+def test_it_is_learned_on_a_held_out_part(model, data):
+    kept, held_out = data[:500].split(0.1, seed=0)
+    expected = Ensemble.learn([member.fit(kept) for member in members()], held_out, rule="stacked")
+    for ours, theirs in zip(model.stack.curves, expected.stack.curves, strict=True):
+        assert np.array_equal(ours.values, theirs.values)
+    assert all(member.statistics["examples"] == 500 for member in model.members)
+
+
+def test_save_and_load(model, data, tmp_path):
+    model.save(tmp_path / "model")
+    loaded = treetop.load(tmp_path / "model")
+    assert np.array_equal(loaded.predict(data).scores, model.predict(data).scores)
+    stored = model.to_stored()
+    for name, damaged in (
+        ("model.stack.curve0.knots", np.zeros(3)),
+        ("model.stack.missing", np.zeros(5)),
+    ):
+        broken = store.Stored(stored.method, stored.config, stored.data, stored.arrays | {name: damaged})
+        with pytest.raises(ModelError, match="curve"):
+            Ensemble.from_stored(broken, "here")
+
+
+def test_an_explanation_adds_up(model, data):
+    row = data.X[510]
+    for item in model.predict(row, k=3)[0]:
+        explained = model.explain(row, item.label)
+        assert explained.score == pytest.approx(item.score, abs=1e-6)
+        assert [part.name for part in explained.parts][-2:] == ["examples of the label", "bias"]
+
+
+def test_one_member_is_enough(data):
+    alone = Ensemble(members()[:1], rule="stacked").fit(data[:500])
+    assert alone.evaluate(data[500:])["P@1"] > 80
+
+
+def test_settings_of_named_members(data):
+    model = Ensemble(methods="xr-linear,neighbours", member_settings=("leaf_size=5", "neighbours=7")).fit(
+        data
+    )
+    assert model.members[0].config.tree.leaf_size == 5
+    assert model.members[1].config.vote.neighbours == 7
+    with pytest.raises(ConfigError, match="none of xr-linear has a setting 'epochs'"):
+        Ensemble(methods="xr-linear", member_settings=("epochs=5",)).fit(data)
+    with pytest.raises(ConfigError, match="name=value"):
+        Ensemble(member_settings=("epochs",))
+
+
+def test_mistakes():
+    member = Fixed("ab", {"a": 0.5})
+    with pytest.raises(ConfigError, match="nothing to learn with rule=mean"):
+        Ensemble.learn([member], Dataset.from_texts(["x"], ["a"]), rule="mean")
+    with pytest.raises(ModelError, match="not learned yet"):
+        Ensemble([member], rule="stacked").predict("x")
