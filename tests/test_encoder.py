@@ -14,7 +14,8 @@ from tiny_bert import LONGEST, WIDTH, tiny_bert
 from treetop import Strings
 from treetop.errors import ConfigError, ModelError
 from treetop.features.encoder import TextEncoder, side_by_side
-from treetop.neural.encoder import EncoderConfig, pretrained, rebuilt
+from treetop.neural.batches import Batch
+from treetop.neural.encoder import Encoder, EncoderConfig, pretrained, rebuilt
 
 TEXTS = Strings.of(["the boat and the harbour", "", "snow " * 100, "Bishop, gambit — checkmate!"])
 
@@ -138,3 +139,22 @@ def test_vectors_are_found_again(tmp_path, monkeypatch):
     for file in files:
         file.write_bytes(b"damaged")
     assert np.array_equal(found(TEXTS), first)
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "distilbert"])
+def test_whole_masks_say_the_same(family):
+    shape = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    if family == "distilbert":
+        shape = {"dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 32}
+    config = transformers.AutoConfig.for_model(family, vocab_size=50, **shape)
+    torch.manual_seed(0)
+    made = Encoder(transformers.AutoModel.from_config(config), EncoderConfig(attention="sdpa"), 1).eval()
+    assert made.takes_whole_masks
+    batch = Batch(torch.randint(3, 50, (3, 9)), torch.tensor([9, 4, 1]), torch.arange(3))
+    with torch.inference_mode():
+        expected = made(batch)
+        made.whole_masks = True
+        assert torch.allclose(made(batch), expected, atol=1e-6)
+    other = transformers.AutoConfig.for_model("modernbert", num_hidden_layers=1, hidden_size=16,
+                                              num_attention_heads=2, intermediate_size=32)  # fmt: skip
+    assert not Encoder(transformers.AutoModel.from_config(other), EncoderConfig(), 1).takes_whole_masks

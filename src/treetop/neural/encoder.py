@@ -26,6 +26,8 @@ from .int8 import with_int8_layers
 from .tokenizer import Tokenizer
 
 POOLINGS = ("mean", "cls", "last", "pooler")
+TAKES_WHOLE_MASKS = ("bert", "roberta", "xlm-roberta", "camembert", "distilbert", "electra")
+"""Families of transformers that use a mask of texts × 1 × tokens × tokens as it is given."""
 Transformer = Any
 """A `transformers.PreTrainedModel`."""
 
@@ -75,6 +77,8 @@ class Encoder(nn.Module):
         self.padding = padding
         self.dropout = nn.Dropout(config.dropout)
         self.width = int(transformer.config.hidden_size) * config.layers
+        self.whole_masks = False
+        """Give the transformer its mask ready made: it looks at no lengths then, and all steps are alike."""
         self._narrow: list[Transformer] = []
         """With 8-bit weights, once it was needed. A list: what is in it is no part of the network."""
         self.register_load_state_dict_post_hook(lambda *_: self._narrow.clear())  # type: ignore[no-untyped-call]
@@ -88,8 +92,11 @@ class Encoder(nn.Module):
         inside = torch.arange(batch.tokens.shape[1], device=batch.tokens.device) < batch.lengths[:, None]
         tokens = torch.where(inside, batch.tokens, self.padding).long()
         several = self.config.layers > 1
+        mask = inside.long()
+        if self.whole_masks:
+            mask = inside[:, None, None, :].expand(-1, 1, inside.shape[1], -1)
         states = self._in_use(tokens.device)(
-            input_ids=tokens, attention_mask=inside.long(), output_hidden_states=several, return_dict=True
+            input_ids=tokens, attention_mask=mask, output_hidden_states=several, return_dict=True
         )
         if self.config.pooling == "pooler":
             vectors: Tensor = states.pooler_output
@@ -98,6 +105,12 @@ class Encoder(nn.Module):
             vectors = torch.cat([self._pool(layer, inside, batch.lengths) for layer in layers], 1)
         dropped: Tensor = self.dropout(vectors)
         return dropped
+
+    @property
+    def takes_whole_masks(self) -> bool:
+        config = self.transformer.config
+        attention = getattr(config, "_attn_implementation", None)
+        return config.model_type in TAKES_WHOLE_MASKS and attention == "sdpa"
 
     def _in_use(self, device: torch.device) -> Transformer:
         if self.training:

@@ -52,7 +52,11 @@ class EncoderNetwork(Network):
         return self.head.top(self.encoder(batch), k)
 
     def compile_parts(self) -> None:
-        """Layer by layer: all have the same code, which is compiled once."""
+        """Layer by layer: all have the same code, which is compiled once.
+
+        With whole masks that is so for all batches: steps can be recorded as CUDA graphs.
+        """
+        self.encoder.whole_masks = self.records_compiled = self.encoder.takes_whole_masks
         layers = max(
             (part for part in self.encoder.modules() if isinstance(part, nn.ModuleList)), key=len, default=()
         )

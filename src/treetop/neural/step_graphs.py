@@ -40,7 +40,7 @@ def can_record(training: Training) -> bool:
         and training.device.type == "cuda"
         and training.precision != torch.float16
         and not config.deterministic
-        and not config.compile
+        and (not config.compile or training.network.records_compiled)
         and ranks.processes() == 1
         and training.micro >= training.batch_size
         and not any(isinstance(optimizer, RowAdam) for optimizer in training.optimizers)

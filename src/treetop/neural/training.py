@@ -106,10 +106,10 @@ class Training:
         self.states.load(self)
         if self.course.step:
             title = f"{title}, going on after {self.course.step:,} steps"
-        if can_record(self):
-            self.graphs = StepGraphs(self)
         if self.config.compile:
             self.network.compile_parts()
+        if can_record(self):
+            self.graphs = StepGraphs(self)
         log = Log(self.config.tensorboard)
         with progress.step(title) as report, deterministic(self.config.deterministic):
             while self.course.epoch < self.epochs and not self._given_up():
