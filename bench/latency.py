@@ -1,6 +1,6 @@
 """How fast a saved model answers: one text at a time, all at once, and how long it takes to load.
 
-python bench/latency.py MODEL TEXTS [--k 5] [--threads 1,2]
+python bench/latency.py MODEL TEXTS [--k 5] [--threads 1,2] [--most 300] [--set int8=true device=cpu]
 
 MODEL is a model folder, TEXTS any data file with texts. Prints the size of the model, milliseconds to load it
 (with and without comparing checksums, files in the page cache, median of several) and to answer the first
@@ -29,13 +29,15 @@ def milliseconds(task: Callable[[], Any]) -> float:
     return 1000 * (time.perf_counter() - start)
 
 
-def load_times(folder: Path, text: str, verify: bool, rounds: int = 9) -> tuple[float, float]:
+def load_times(
+    folder: Path, text: str, verify: bool, settings: dict[str, str], rounds: int = 9
+) -> tuple[float, float]:
     """Medians of loading and of the first answer."""
     loads, answers = [], []
     treetop.load(folder)  # imports what the method needs, and fills the page cache
     for _ in range(rounds):
         start = time.perf_counter()
-        model = treetop.load(folder, verify=verify)
+        model = treetop.load(folder, verify=verify, **settings)
         loads.append(1000 * (time.perf_counter() - start))
         answers.append(milliseconds(lambda model=model: model.predict(text)))
     return median(loads), median(answers)
@@ -47,15 +49,18 @@ def main() -> None:
     parser.add_argument("texts", type=Path)
     parser.add_argument("--k", type=int, default=5)
     parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--most", type=int, help="texts that are answered; default: all")
+    parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", dest="settings")
     options = parser.parse_args()
 
-    texts = treetop.read(options.texts).texts
+    texts = treetop.read(options.texts, need_labels=False)[: options.most].texts
+    settings = dict(pair.split("=", 1) for pair in options.settings)
     size = sum(path.stat().st_size for path in options.model.rglob("*") if path.is_file())
     print(f"{options.model}: {size / 1e6:.1f} MB, {len(texts):,} texts")
     for verify in (True, False):
-        load, answer = load_times(options.model, texts[0], verify)
+        load, answer = load_times(options.model, texts[0], verify, settings)
         print(f"load {'with' if verify else 'without'} checksums {load:.1f} ms, first text {answer:.2f} ms")
-    model = treetop.load(options.model)
+    model = treetop.load(options.model, **settings)
     listed = list(texts)
     for threads in map(int, options.threads.split(",")):
         model.config = model.config.replace_settings({"threads": threads})

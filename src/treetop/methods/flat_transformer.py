@@ -25,6 +25,7 @@ from ..features.encoder import Vectors
 from ..neural.batches import Examples
 from ..neural.config import TrainingConfig
 from ..neural.device import chosen_device, chosen_precision, memory_told, using_threads
+from ..neural.encoder import EncoderConfig
 from ..neural.encoder_network import EncoderNetwork, text_vectors
 from ..neural.losses import LOSSES
 from ..neural.vector_cache import cached
@@ -70,6 +71,7 @@ class FlatTransformerConfig(EncodedConfig):
         0.15, "of the encoder's scores in those of the labels, beside the rankers'", at_least=0, at_most=1
     )
     ranking: CatRankersConfig = part(CatRankersConfig(), "the rankers")
+    transformer: EncoderConfig = part(EncoderConfig(dropout=0.4), "the pretrained transformer")
     training: TrainingConfig = part(
         TrainingConfig(learning_rate=2e-4, rates=("head=0.002",), schedule="linear", warmup=0.1),
         "the training loop",

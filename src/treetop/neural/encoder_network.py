@@ -14,6 +14,8 @@ from .losses import Shortlist
 from .network import Network
 from .ranking import for_each_batch, make_ready
 
+ON_PROCESSOR = 16
+"""Texts that go through the layers at a time where there is no GPU: what they need stays in its caches."""
 INITIAL_SPREAD = 0.02
 """Standard deviation of new weights, as in the pretrained transformers."""
 
@@ -22,6 +24,7 @@ class EncoderNetwork(Network):
     """Parts: ``encoder``, ``head``. The labels may be a level of a tree, and batches have shortlists then."""
 
     parents: Tensor | None
+    most_on_processor = ON_PROCESSOR
 
     def __init__(
         self,
@@ -74,6 +77,8 @@ def text_vectors(
 ) -> npt.NDArray[np.float32]:
     """Texts × width, as the encoder is now; nothing is dropped."""
     make_ready(encoder, device)
+    if device.type == "cpu":
+        batch_size = min(batch_size, ON_PROCESSOR)
     vectors = torch.zeros((len(examples), encoder.width), device=device)
 
     def use(batch: Batch) -> None:

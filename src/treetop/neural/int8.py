@@ -18,33 +18,48 @@ from ..errors import ConfigError
 MOST = 127
 
 
+class Rounded:
+    """The last inputs in 8 bits: the layers that ask for queries, keys and values all round the same ones."""
+
+    def __init__(self) -> None:
+        self.inputs: Tensor | None = None
+        self.narrow = self.scales = torch.zeros(0)
+
+    def of(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """``q, t`` of every row."""
+        if self.inputs is not inputs:
+            rows = inputs.reshape(-1, inputs.shape[-1]).float()
+            self.scales = torch.linalg.vector_norm(rows, torch.inf, 1, keepdim=True).div_(MOST)
+            self.scales.clamp_(min=1e-12)
+            self.narrow = (rows / self.scales).round_().to(torch.int8)
+            self.inputs = inputs
+        return self.narrow, self.scales
+
+
 class Int8Linear(nn.Module):
     """What `nn.Linear` computes, roughly."""
 
-    def __init__(self, layer: nn.Linear) -> None:
+    def __init__(self, layer: nn.Linear, rounded: Rounded | None = None) -> None:
         super().__init__()
         weight = layer.weight.detach().float()
         self.scales = weight.abs().amax(1).clamp(min=1e-12) / MOST
         self.narrow = torch.round(weight / self.scales[:, None]).to(torch.int8).T  # inputs × outputs
-        self.bias = None if layer.bias is None else layer.bias.detach().float()
+        self.bias = torch.zeros(len(weight)) if layer.bias is None else layer.bias.detach().float()
+        self.rounded = rounded or Rounded()
 
     def forward(self, inputs: Tensor) -> Tensor:
-        rows = inputs.reshape(-1, inputs.shape[-1]).float()
-        scales = rows.abs().amax(1, keepdim=True).clamp(min=1e-12) / MOST
-        sums = torch._int_mm(torch.round(rows / scales).to(torch.int8), self.narrow)
-        outputs = sums.float().mul_(scales).mul_(self.scales)
-        if self.bias is not None:
-            outputs += self.bias
-        return outputs.reshape(*inputs.shape[:-1], -1)
+        narrow, scales = self.rounded.of(inputs)
+        sums = torch._int_mm(narrow, self.narrow).float().mul_(scales)
+        return torch.addcmul(self.bias, sums, self.scales).reshape(*inputs.shape[:-1], -1)
 
 
 def with_int8_layers(module: nn.Module) -> nn.Module:
     """A copy whose linear layers are `Int8Linear`."""
     if not hasattr(torch, "_int_mm"):
         raise ConfigError("int8: this release of torch has no 8-bit products; set int8=false")
-    narrowed = copy.deepcopy(module)
+    narrowed, rounded = copy.deepcopy(module), Rounded()
     for part in list(narrowed.modules()):
         for name, layer in list(part.named_children()):
             if type(layer) is nn.Linear:
-                setattr(part, name, Int8Linear(layer))
+                setattr(part, name, Int8Linear(layer, rounded))
     return narrowed.eval()

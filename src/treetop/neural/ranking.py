@@ -30,6 +30,8 @@ def rank(
 ) -> Ranked:
     """``indptr, labels, scores``: the ``k`` best of every text, best first."""
     make_ready(network, device)
+    if device.type == "cpu":
+        batch_size = min(batch_size, network.most_on_processor)
     labels = torch.zeros((len(examples), k), dtype=torch.int64, device=device)
     scores = torch.zeros((len(examples), k), device=device)
 
