@@ -1,0 +1,27 @@
+"""Debian packages that belong together by their names: a split of such data keeps a family on one side."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+from treetop import Dataset, Strings
+
+PREFIXES = re.compile(
+    r"^(lib|python3?-|node-|ruby-|golang-|r-cran-|r-bioc-|gir1\.2-|fonts-|librust-|elpa-|php-)+"
+)
+COMMON = {"doc", "dev", "dbg", "common", "data", "utils", "tools", "bin", "perl", "java"}
+
+
+def family(package: str) -> str:
+    """The first two telling words of a name: ``libinfinity-0.7-doc`` is of the family ``infinity``."""
+    words = [
+        word for word in re.split(r"[-0-9.+]+", PREFIXES.sub("", package)) if word and word not in COMMON
+    ]
+    return "-".join(words[:2]) or package
+
+
+def with_families(data: Dataset) -> Dataset:
+    """Data whose ids are names of packages, in groups."""
+    assert data.ids is not None
+    return dataclasses.replace(data, groups=Strings.of(map(family, data.ids)))

@@ -1,0 +1,115 @@
+"""Accuracy and time of the transformer methods on one data set.
+
+    python bench/transformers_on.py FOLDER --encoder DIR [--part singles|ablations|ensemble] [--limit N]
+
+FOLDER holds train.jsonl.xz and test.jsonl.xz, and labels.tsv where labels have texts; DIR a pretrained encoder.
+*singles*: every method once. *ablations*: XR-Transformer with one part changed at a time. *ensemble*: its members
+and what they are together; the rule is learned on a tenth of the training texts (whole families of Debian
+packages), then the members are trained on all.
+
+*Train* is from texts in memory to the model, *predict* the second of two calls with all test texts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import treetop
+from families import with_families
+from table import markdown
+from treetop import Dataset, Ensemble
+from treetop.methods import Method, method_class
+
+METRICS = ("P@1", "P@3", "P@5", "PSP@5", "F1@5")
+Run = tuple[str, dict[str, object]]
+NAMES = {"label_examples": True}
+SINGLES: dict[str, Run] = {
+    "xr-linear": ("xr-linear", {}),
+    "xr-linear, label examples": ("xr-linear", NAMES),
+    "flat-transformer": ("flat-transformer", {}),
+    "flat-transformer, label examples": ("flat-transformer", NAMES),
+    "flat-transformer, no rankers": ("flat-transformer", {"rankers": False}),
+    "xr-transformer": ("xr-transformer", {}),
+    "xr-transformer, label examples": ("xr-transformer", NAMES),
+    "x-transformer": ("x-transformer", {}),
+}
+ABLATIONS: dict[str, Run] = {
+    "xr-transformer": ("xr-transformer", {}),
+    "not cost-sensitive": ("xr-transformer", {"cost_sensitive": False}),
+    "cost-sensitive rankers": ("xr-transformer", {"linear.costs": "all"}),
+    "TF-IDF alone": ("xr-transformer", {"use": "tfidf", "epochs": 0}),
+    "pretrained encoder, TF-IDF": ("xr-transformer", {"epochs": 0}),
+    "fine-tuned encoder alone": ("xr-transformer", {"use": "vectors"}),
+    "single resolution": ("xr-transformer", {"lowest": 1, "epochs": 6}),
+    "random first weights": ("xr-transformer", {"bootstrap": "none"}),
+    "first tree kept": ("xr-transformer", {"refine": False}),
+}
+MEMBERS: tuple[Run, ...] = (
+    ("flat-transformer", NAMES),
+    ("flat-transformer", NAMES | {"seed": 1, "layers": 2, "head_share": 0.3}),
+    ("xr-transformer", NAMES),
+    ("xr-linear", NAMES),
+    ("neighbours", {}),
+)
+
+
+def made(run: Run, encoder: str, extra: dict[str, str]) -> Method:
+    method, settings = run
+    config = method_class(method).config_class()
+    shared = {"encoder": encoder} | extra
+    return treetop.make(method, **({k: v for k, v in shared.items() if config.has_setting(k)} | settings))
+
+
+def figures(model: Method, test: Dataset) -> list[str]:
+    model.predict(test)
+    began = time.monotonic()
+    model.predict(test)
+    predict = 1000 * (time.monotonic() - began) / len(test)
+    metrics = model.evaluate(test, metrics=("P", "PSP", "F1"))
+    return [*(f"{metrics[name]:.2f}" for name in METRICS), f"{predict:.2f} ms"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--encoder", required=True)
+    parser.add_argument("--part", choices=("singles", "ablations", "ensemble"), default="singles")
+    parser.add_argument("--only", nargs="*", default=[], help="names of rows")
+    parser.add_argument("--limit", type=int, help="texts to train and to test on, at most")
+    parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", dest="settings")
+    options = parser.parse_args()
+    names = options.folder / "labels.tsv"
+    train = treetop.read(options.folder / "train.jsonl.xz", label_texts=names if names.is_file() else None)
+    train = train[: options.limit]
+    test = treetop.read(options.folder / "test.jsonl.xz")[: options.limit]
+    extra = dict(pair.split("=", 1) for pair in options.settings)
+    rows: list[list[str]] = []
+
+    def add(name: str, seconds: str, model: Method) -> None:
+        rows.append([name, *figures(model, test), seconds])
+        print(" | ".join(rows[-1]), flush=True)
+
+    def trained(model: Method, data: Dataset) -> str:
+        began = time.monotonic()
+        model.fit(data)
+        return f"{time.monotonic() - began:.0f} s"
+
+    if options.part == "ensemble":
+        together = Ensemble([made(run, options.encoder, extra) for run in MEMBERS], rule="stacked")
+        seconds = trained(together, with_families(train) if "deb" in options.folder.name else train)
+        for (method, _), member in zip(MEMBERS, together.members, strict=True):
+            add(method, "", member)
+        add("together", seconds, together)
+    else:
+        runs = SINGLES if options.part == "singles" else ABLATIONS
+        for name in options.only or runs:
+            model = made(runs[name], options.encoder, extra)
+            seconds = trained(model, train)
+            add(name, seconds, model)
+    print(markdown(("", *METRICS, "predict", "train"), rows))
+
+
+if __name__ == "__main__":
+    main()
