@@ -15,10 +15,8 @@ COMMON = {"doc", "dev", "dbg", "common", "data", "utils", "tools", "bin", "perl"
 
 def family(package: str) -> str:
     """The first two telling words of a name: ``libinfinity-0.7-doc`` is of the family ``infinity``."""
-    words = [
-        word for word in re.split(r"[-0-9.+]+", PREFIXES.sub("", package)) if word and word not in COMMON
-    ]
-    return "-".join(words[:2]) or package
+    words = re.split(r"[-0-9.+]+", PREFIXES.sub("", package))
+    return "-".join([word for word in words if word and word not in COMMON][:2]) or package
 
 
 def with_families(data: Dataset) -> Dataset:

@@ -2,10 +2,10 @@
 
     python bench/transformers_on.py FOLDER --encoder DIR [--part singles|ablations|ensemble] [--limit N]
 
-FOLDER holds train.jsonl.xz and test.jsonl.xz, and labels.tsv where labels have texts; DIR a pretrained encoder.
-*singles*: every method once. *ablations*: XR-Transformer with one part changed at a time. *ensemble*: its members
-and what they are together; the rule is learned on a tenth of the training texts (whole families of Debian
-packages), then the members are trained on all.
+FOLDER holds train.jsonl.xz and test.jsonl.xz, and labels.tsv where labels have texts; DIR a pretrained
+encoder. *singles*: every method once. *ablations*: XR-Transformer with one part changed at a time. *ensemble*:
+its members and what they are together; the rule is learned on a tenth of the training texts (whole families
+of Debian packages), then the members are trained on all.
 
 *Train* is from texts in memory to the model, *predict* the second of two calls with all test texts.
 """
