@@ -3,7 +3,7 @@
     python bench/transformers_on.py FOLDER --encoder DIR [--part singles|ablations|ensemble] [--limit N]
 
 FOLDER holds train.jsonl.xz and test.jsonl.xz, and labels.tsv where labels have texts; DIR a pretrained
-encoder. *singles*: every method once. *ablations*: XR-Transformer with one part changed at a time. *ensemble*:
+encoder. *singles*: every method once. *ablations*: XR-Transformer with one part changed. *ensemble*:
 its members and what they are together; the rule is learned on a tenth of the training texts (whole families
 of Debian packages), then the members are trained on all.
 

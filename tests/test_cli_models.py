@@ -53,13 +53,20 @@ def test_ensemble_rules(folder, tmp_path, run):
     assert outcome.code == 0 and "Learning the weights" in outcome.err
     assert f"{tmp_path / 'l'}: 2 models, 12 labels, learned" in outcome.err
     assert treetop.load(tmp_path / "l").config.rule == "learned"
+    validation = ("--validation", folder / "test.jsonl")
+    assert run("ensemble", tmp_path / "s", *models, "--rule", "stacked", *validation).code == 0
+    stacked = treetop.load(tmp_path / "s")
+    assert stacked.config.rule == "stacked" and stacked.weights.sum() == pytest.approx(1)
+    assert run("evaluate", tmp_path / "s", folder / "test.jsonl").code == 0
+    text = stacked.predict("the lion", k=1)[0][0]
+    assert "log-odds" in run("explain", tmp_path / "s", "the lion", "--label", text.label).out
 
 
 def test_ensemble_mistakes(folder, tmp_path, run):
     models = (folder / "all", folder / "animals")
     out = tmp_path / "e"
     run("ensemble", out, *models, "--rule", "median").sentence(2, "rule", "mean, rank", "'median'")
-    run("ensemble", out, *models, "--rule", "learned").sentence(2, "--rule learned and --validation")
+    run("ensemble", out, *models, "--rule", "learned").sentence(2, "--rule learned or stacked belong")
     run("ensemble", out, *models, "--rule", "mean", "--validation", "x").sentence(2, "belong together")
     run("ensemble", out, *models, "--weights", "1,2,3").sentence(2, "3 weights for 2 members")
     run("ensemble", out, *models, "--weights", "1,much").sentence(2, "weights", "'much'")
@@ -116,7 +123,7 @@ def test_calibrate_mistakes(folder, tmp_path, run):
 
 def test_help(run):
     text = " ".join(run("ensemble", "--help").out.replace("│", " ").split())
-    assert "mean, rank, weighted, learned" in text and "OUT" in text
+    assert "mean, rank, weighted, learned, stacked" in text and "OUT" in text
     assert "isotonic, platt" in " ".join(run("calibrate", "--help").out.replace("│", " ").split())
     assert "ensemble" in METHODS and "rule" in run("methods", "ensemble").out
 

@@ -89,6 +89,12 @@ def test_the_curves_say_what_scores_are_worth():
     assert list(np.diff(found[0])) == [3] * 2000
 
 
+def test_shares_tell_who_is_heard():
+    lists, Y, counts = data_of(500, seed=2)
+    shares = Stack.fit(lists, Y, counts).shares()
+    assert shares.sum() == pytest.approx(1) and shares[0] > 0.7
+
+
 def test_counts_have_a_curve_of_their_own():
     """The score says the same of all labels; those that are rare in training are right twice as often."""
     rng = np.random.default_rng(1)

@@ -100,7 +100,7 @@ class Ensemble(Method):
         # Copies share the arrays but not the settings: the ensemble's threads are those of its members.
         self.members: list[Method] = [copy.copy(member) for member in members]
         self.weights: Weights = np.zeros(0)
-        """Of the members; they sum to 1."""
+        """Of the members; they sum to 1. In a stacked ensemble they only tell how much each has to say."""
         self.stack: Stack | None = None
         self._new_ids: list[npt.NDArray[np.int32] | None] = []
         """Per member: its label ids as the ensemble's, or None where they are the same."""
@@ -244,7 +244,7 @@ class Ensemble(Method):
             if self.config.rule == "stacked":
                 known = sparse.csr_matrix(truth.Y[:, : len(self._fitted())])
                 self.stack = Stack.fit(lists, known, self.label_counts)
-                self.weights = np.full(len(self.members), 1 / len(self.members))
+                self.weights = self.stack.shares()
                 return
 
             def quality(weights: Weights) -> float:

@@ -113,6 +113,11 @@ class Stack:
             return float(self.missing[member])
         return float(self.curves[member](_odds(np.array([score], np.float64)))[0])
 
+    def shares(self) -> Floats:
+        """How far apart each member can move the log-odds, as shares of 1."""
+        spans = np.array([np.ptp(curve.values) for curve in self.curves[:-1]]) + TINY
+        return np.asarray(spans / spans.sum())
+
     def state(self) -> dict[str, npt.NDArray]:
         arrays: dict[str, npt.NDArray] = {"missing": self.missing, "bias": np.array([self.bias])}
         for number, curve in enumerate(self.curves):
