@@ -8,7 +8,7 @@ import re
 from treetop import Dataset, Strings
 
 PREFIXES = re.compile(
-    r"^(lib|python3?-|node-|ruby-|golang-|r-cran-|r-bioc-|gir1\.2-|fonts-|librust-|elpa-|php-)+"
+    r"^(librust-|lib|python3?-|node-|ruby-|golang-|r-cran-|r-bioc-|gir1\.2-|fonts-|elpa-|php-)+"
 )
 COMMON = {"doc", "dev", "dbg", "common", "data", "utils", "tools", "bin", "perl", "java"}
 

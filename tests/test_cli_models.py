@@ -50,7 +50,7 @@ def test_ensemble_rules(folder, tmp_path, run):
     assert model.config.threads == 1
     assert run("ensemble", tmp_path / "r", *models, "--rule", "rank").code == 0
     outcome = run("ensemble", tmp_path / "l", *models, "--validation", folder / "test.jsonl", quiet=False)
-    assert outcome.code == 0 and "Learning the weights" in outcome.err
+    assert outcome.code == 0 and "Learning the rule" in outcome.err
     assert f"{tmp_path / 'l'}: 2 models, 12 labels, learned" in outcome.err
     assert treetop.load(tmp_path / "l").config.rule == "learned"
     validation = ("--validation", folder / "test.jsonl")

@@ -11,6 +11,7 @@ from tiny_bert import tiny_bert
 from treetop import Dataset
 from treetop.errors import ConfigError
 from treetop.methods.flat_transformer import FlatTransformer
+from treetop.tuning import tune
 
 QUICK = {
     "encoder": tiny_bert(), "epochs": 1, "batch_size": 16, "max_length": 32, "device": "cpu", "threads": 1,
@@ -86,3 +87,14 @@ def test_rankers_see_words_that_the_encoder_cuts_off(train):
     assert model.evaluate(data)["P@1"] == 100
     blind = FlatTransformer(**(QUICK | {"max_length": 16, "rankers": False})).fit(data)
     assert blind.evaluate(data)["P@1"] == 50
+
+
+def test_a_trial_is_judged_with_its_rankers(train):
+    values = {}
+    for share in (0.0, 1.0):
+        settings = {name: value for name, value in QUICK.items() if name != "dropout"} | {"head_share": share}
+        space = {"transformer.dropout": (0.0,), "training.learning_rate": (1e-9,), "epochs": (1,)}
+        del settings["learning_rate"], settings["epochs"]
+        tuning = tune("flat-transformer", train, trials=1, settings=settings, space=space)
+        values[share] = tuning.best.value
+    assert values[0.0] > values[1.0] + 30  # the network has learned nothing

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import torch
@@ -11,7 +15,9 @@ import treetop
 from test_contract import topic_texts
 from tiny_bert import tiny_bert
 from treetop import Dataset
-from treetop.errors import ConfigError
+from treetop.errors import ConfigError, TreetopError
+from treetop.neural.batches import Batch
+from treetop.neural.encoder import EncoderConfig, pretrained
 from treetop.neural.int8 import Int8Linear, with_int8_layers
 
 QUICK = {
@@ -64,8 +70,44 @@ def test_a_loaded_model_can_be_narrowed(method, tmp_path):
         treetop.load(tmp_path / "model", epochs=3)
 
 
-def test_training_goes_on_with_wide_layers():
+def test_a_model_is_made_with_wide_layers():
+    """Network and rankers are those that a training without the setting gives."""
     data = Dataset.from_texts(*topic_texts(80, seed=0))
-    wide, narrow = (treetop.make("flat-transformer", int8=on, **QUICK).fit(data) for on in (False, True))
-    for ours, theirs in zip(wide.network.parameters(), narrow.network.parameters(), strict=True):
-        assert torch.equal(ours, theirs)
+    for method in ("flat-transformer", "xr-transformer", "x-transformer"):
+        wide, narrow = (treetop.make(method, int8=on, **QUICK).fit(data).to_stored() for on in (False, True))
+        assert wide.arrays.keys() == narrow.arrays.keys()
+        assert all(np.array_equal(wide.arrays[name], narrow.arrays[name]) for name in wide.arrays)
+
+
+def test_several_threads_predict_at_a_time(tmp_path):
+    texts, labels = topic_texts(80, seed=0)
+    treetop.make("flat-transformer", **QUICK).fit(texts, labels).save(tmp_path / "model")
+    model = treetop.load(tmp_path / "model", int8=True)
+    alone = [model.predict(text).scores for text in texts]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda text: model.predict(text).scores, texts * 3))
+    for ours, theirs in zip(together, alone * 3, strict=True):
+        assert np.allclose(ours, theirs, atol=1e-6)
+
+
+def test_other_weights_are_rounded_anew():
+    network = pretrained(EncoderConfig(encoder=tiny_bert()), 32)[0].eval()
+    network.narrow = True
+    batch = Batch(torch.randint(3, 50, (2, 5)), torch.tensor([5, 5]), torch.arange(2))
+    with torch.inference_mode():
+        before = network(batch)
+        network.load_state_dict({name: 0.5 * value for name, value in network.state_dict().items()})
+        assert not torch.allclose(network(batch), before)
+        copied = pickle.loads(pickle.dumps(network))
+        assert torch.allclose(copied(batch), network(batch))
+
+
+def test_damaged_folders_are_refused_with_settings_too(tmp_path):
+    treetop.XRLinear(min_df=1).fit(["a text", "another"], ["x", "y"]).save(tmp_path / "model")
+    manifest = tmp_path / "model" / "manifest.json"
+    told = json.loads(manifest.read_text())
+    for damaged in ([1], {"no_such_setting": 1}):
+        manifest.write_text(json.dumps(told | {"config": damaged}))
+        for settings in ({}, {"threads": 1}):
+            with pytest.raises(TreetopError):
+                treetop.load(tmp_path / "model", **settings)

@@ -23,9 +23,13 @@ def test_every_label_that_occurs_and_has_a_letter_is_an_example():
     more = data.with_label_examples()
     assert list(more.texts) == ["one", "two", "seven", "the letter a", "the letter b"]
     assert [labels for _, labels in more][2:] == [["7"], ["a"], ["b"]]
-    assert more.label_rows == 3 and more[:4].label_rows == 2 and more[np.array([0, -1])].label_rows == 1
+    assert list(more.example_rows()) == [0, 1] and list(more[::-1].example_rows()) == [3, 4]
+    assert list(more[np.array([-1, 0])].example_rows()) == [1]
+    assert list(more.with_label_examples().texts) == list(more.texts)
     nameless = Dataset.from_texts(["one", "two"], [["b", "7"], ["a"]]).with_label_examples()
     assert list(nameless.texts)[2:] == ["a", "b"]
+    with pytest.raises(DataError, match="only where examples are labelled texts"):
+        Dataset.from_matrices(np.eye(2), np.eye(2), texts=["one", "two"]).with_label_examples()
     unused = Dataset(labels=data.labels, texts=data.texts, Y=data.Y[:, [0, 1, 2]].multiply([[1, 1, 0]]))
     assert list(unused.with_label_examples().texts)[2:] == ["a"]
     with pytest.raises(DataError, match="only where examples are labelled texts"):
@@ -41,6 +45,9 @@ def test_they_are_never_held_out(data):
     grouped = Dataset.from_texts(*topic_texts(60, seed=0), groups=[str(row % 7) for row in range(60)])
     kept, held_out = held_out_rows(grouped.with_label_examples(), 0.3, 0, "test")
     assert held_out.max() < 60 and kept[-1] == 65
+    turned = more[::-1]
+    kept, held_out = held_out_rows(turned, 0.3, 0, "test")
+    assert held_out.min() >= 6 and list(kept[:6]) == list(range(6))
 
 
 def test_a_label_is_found_by_its_own_words():
@@ -76,5 +83,23 @@ def test_mistakes(data):
     model = treetop.make("xr-linear", label_examples=True).fit(data)
     with pytest.raises(ModelError, match="label_examples cannot be updated"):
         model.update(data, data)
-    with pytest.raises(ConfigError, match="adds rows that a given matrix lacks"):
-        treetop.make("xr-linear", label_examples=True, negatives="given").fit(data, negatives=data.Y)
+    for negatives in (data.Y, data.Y.toarray()):
+        with pytest.raises(ConfigError, match="adds rows that a given matrix lacks"):
+            treetop.make("xr-linear", label_examples=True, negatives="given").fit(data, negatives=negatives)
+    with pytest.raises(ConfigError, match="for methods that are given by name"):
+        Ensemble([treetop.XRLinear()], label_examples=True)
+
+
+def test_a_refused_training_leaves_the_model_as_it_was(data, tmp_path):
+    model = treetop.make("xr-linear", label_examples=True, calibration="platt").fit(data)
+    with pytest.raises(DataError, match="labelled texts"):
+        model._train(Dataset.from_matrices(np.eye(2), np.eye(2)), {})
+    model.save(tmp_path / "model")
+    assert treetop.load(tmp_path / "model").calibration is not None
+
+
+def test_an_ensemble_of_named_members_can_be_made_again(data):
+    model = treetop.make("ensemble", methods="xr-linear,neighbours", label_examples=True).fit(data)
+    again = model.blank().fit(data)
+    assert [member.config.label_examples for member in again.members] == [True, True]
+    assert np.array_equal(again.predict(data).scores, model.predict(data).scores)

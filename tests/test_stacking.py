@@ -10,7 +10,7 @@ import treetop
 from conftest import planted
 from test_ensemble import Fixed, members
 from treetop import Dataset, Ensemble, store
-from treetop.errors import ConfigError, ModelError
+from treetop.errors import ConfigError, DataError, ModelError
 from treetop.methods import stacking
 from treetop.methods.stacking import Pairs, Stack, _hats, _newton
 
@@ -173,6 +173,32 @@ def test_one_member_is_enough(data):
     assert alone.evaluate(data[500:])["P@1"] > 80
 
 
+def test_scores_of_any_range(data):
+    """Margins, and logarithms of probabilities."""
+    for settings in ({"transform": "raw"}, {"transform": "log-sigmoid"}):
+        member = treetop.XRLinear(leaf_size=4, branching=2, **settings)
+        alone = member.blank().fit(data[:500]).evaluate(data[500:])
+        stacked = Ensemble([member], rule="stacked").fit(data[:500])
+        assert stacked.evaluate(data[500:])["P@5"] >= alone["P@5"] - 1
+        assert not stacked.stack.curves[0].bounded
+
+
+def test_answers_do_not_depend_on_how_many_are_asked_for(data, tmp_path):
+    model = Ensemble(members(), rule="stacked", depth=5).fit(data[:500])
+    test = data[500:]
+    few, many = model.predict(test, k=3), model.predict(test, k=20)
+    for short, long in zip(few, many, strict=True):
+        assert [(item.label, item.score) for item in short] == [(item.label, item.score) for item in long][:3]
+
+
+def test_a_stacked_ensemble_grows():
+    train = Dataset.from_matrices(*planted(400, 20, 60, seed=0))
+    model = Ensemble(members(keep_data=True), rule="stacked").fit(train[:300])
+    model.update(train[300:])
+    assert model.statistics["examples"] == 400
+    assert model.evaluate(train[300:])["P@1"] > 80
+
+
 def test_settings_of_named_members(data):
     model = Ensemble(methods="xr-linear,neighbours", member_settings=("leaf_size=5", "neighbours=7")).fit(
         data
@@ -183,11 +209,17 @@ def test_settings_of_named_members(data):
         Ensemble(methods="xr-linear", member_settings=("epochs=5",)).fit(data)
     with pytest.raises(ConfigError, match="name=value"):
         Ensemble(member_settings=("epochs",))
+    with pytest.raises(ConfigError, match="the seed of the members follow from"):
+        Ensemble(member_settings=("seed=3",))
+    with pytest.raises(ConfigError, match="for methods that are given by name"):
+        Ensemble(members(), member_settings=("leaf_size=5",))
 
 
 def test_mistakes():
     member = Fixed("ab", {"a": 0.5})
     with pytest.raises(ConfigError, match="nothing to learn with rule=mean"):
         Ensemble.learn([member], Dataset.from_texts(["x"], ["a"]), rule="mean")
+    with pytest.raises(DataError, match="no example has a label to learn the rule from"):
+        Ensemble.learn([member], Dataset.from_texts(["x"], ["unknown"]), rule="stacked")
     with pytest.raises(ModelError, match="not learned yet"):
         Ensemble([member], rule="stacked").predict("x")

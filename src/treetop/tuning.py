@@ -313,10 +313,13 @@ class _Search:
         with progress.listen(None):
             if _is_network(task.method):
                 model.fit(task.train, validation=task.held_out, on_epoch=watch)
-                return max(seen), seen.index(max(seen)) + 1
+                if getattr(model, "network_alone", True):
+                    return max(seen), seen.index(max(seen)) + 1
+            else:
+                model.fit(task.train)
             name, k = parse_metric(task.metric)
-            figures = model.fit(task.train).evaluate(task.held_out, ks=(k,), metrics=(name,))
-        return figures[task.metric], None
+            figures = model.evaluate(task.held_out, ks=(k,), metrics=(name,))
+        return figures[task.metric], seen.index(max(seen)) + 1 if seen else None
 
 
 def _is_network(method: type[Method]) -> bool:

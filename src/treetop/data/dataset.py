@@ -37,8 +37,8 @@ class Dataset:
     """A readable name or description of every label, aligned with `labels`."""
     groups: Strings | None = None
     """The group of each example: a split by group keeps a group on one side."""
-    label_rows: int = 0
-    """So many of the last rows are texts of labels: there to learn from, never to be judged by."""
+    label_rows: npt.NDArray[np.bool_] | None = None
+    """Which rows are texts of labels: there to learn from, never to be judged by."""
     source: str = "the data"
     """Where it came from, for messages."""
 
@@ -49,7 +49,7 @@ class Dataset:
             object.__setattr__(self, "X", feature_matrix(self.X, self.source))
         if self.Y is not None:
             object.__setattr__(self, "Y", label_matrix(self.Y, self.source))
-        for name in ("X", "Y", "ids", "groups"):
+        for name in ("X", "Y", "ids", "groups", "label_rows"):
             column = getattr(self, name)
             rows = None if column is None else column.shape[0] if name in ("X", "Y") else len(column)
             if rows is not None and rows != len(self):
@@ -148,7 +148,7 @@ class Dataset:
             groups=take(self.groups),
             X=None if self.X is None else self.X[chosen],
             Y=None if self.Y is None else self.Y[chosen],
-            label_rows=int((chosen % max(len(self), 1) >= len(self) - self.label_rows).sum()),
+            label_rows=None if self.label_rows is None else self.label_rows[chosen],
         )
 
     def __iter__(self) -> Iterator[tuple[str | None, list[str]]]:
@@ -203,8 +203,10 @@ class Dataset:
 
         A label without a text has its name; texts without a letter say nothing and are left out.
         """
-        if self.texts is None or self.Y is None:
+        if self.texts is None or self.Y is None or self.X is not None:
             raise DataError(f"{self.source}: labels can be examples only where examples are labelled texts")
+        if self.label_rows is not None:
+            return self
         names = self.label_texts or self.labels
         added = [label for label in np.flatnonzero(self.label_counts) if _has_letter(names[int(label)])]
         Y = sparse.csr_matrix(
@@ -214,12 +216,15 @@ class Dataset:
         return dataclasses.replace(
             self,
             texts=Strings.of([*self.texts, *names.take(np.array(added, np.int64))]),
-            X=None,
             Y=sparse.vstack([self.Y, Y], format="csr"),
             ids=None,
             groups=None if self.groups is None else Strings.of([*self.groups, *[""] * len(added)]),
-            label_rows=len(added),
+            label_rows=np.arange(len(self) + len(added)) >= len(self),
         )
+
+    def example_rows(self) -> npt.NDArray[np.int64]:
+        """The rows that are no texts of labels."""
+        return np.arange(len(self)) if self.label_rows is None else np.flatnonzero(~self.label_rows)
 
     def group_codes(self) -> npt.NDArray[np.int64]:
         """The group of each example as a number."""

@@ -84,7 +84,10 @@ def load(folder: str | os.PathLike[str], *, verify: bool = True, **settings: Any
     if stored.method not in METHODS:
         raise ModelError(f"{folder} holds a {stored.method!r} model, which this treetop does not know")
     if settings:
-        config, data = _adjusted(stored.method, stored.config, stored.data, settings)
+        try:
+            config, data = _adjusted(stored.method, stored.config, stored.data, settings)
+        except (LookupError, ValueError, TypeError, AttributeError) as error:
+            raise ModelError(f"{folder}: the model cannot be put together ({error})") from error
         stored = dataclasses.replace(stored, config=config, data=data)
     return method_class(stored.method).from_stored(stored, str(folder))
 

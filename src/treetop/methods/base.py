@@ -302,8 +302,9 @@ class Method(ABC):
     # -- shared ----------------------------------------------------------------------------------------------
 
     def _train(self, dataset: Dataset, extra: Mapping[str, Any]) -> None:
+        lessons = self._lessons(dataset, extra)
         self.calibration = None
-        self._fit(self._lessons(dataset, extra), **extra)
+        self._fit(lessons, **extra)
         self.labels = dataset.labels
         self.label_texts = dataset.label_texts
         self.label_counts = dataset.label_counts
@@ -321,7 +322,7 @@ class Method(ABC):
         """What is learned from: the examples, and perhaps the texts of the labels."""
         if not self.config.label_examples:
             return dataset
-        if any(map(sparse.issparse, extra.values())):
+        if any(hasattr(value, "shape") for value in extra.values()):
             raise ConfigError("label_examples adds rows that a given matrix lacks: leave one of them out")
         return dataset.with_label_examples()
 
@@ -404,13 +405,14 @@ def held_out_rows(
 
     Texts of labels are only learned from.
     """
-    examples = len(dataset) - dataset.label_rows
-    groups = None if dataset.groups is None else dataset.group_codes()[:examples]
+    examples = dataset.example_rows()
+    groups = None if dataset.groups is None else dataset.group_codes()[examples]
     try:
-        kept, held_out = split_rows(examples, share, seed, groups)
-        kept = np.append(kept, np.arange(examples, len(dataset)))
+        _, held_out = split_rows(len(examples), share, seed, groups)
     except DataError as error:
         raise DataError(f"{dataset.source}: nothing can be held out for the {purpose} ({error})") from None
+    held_out = examples[held_out]
+    kept = np.setdiff1d(np.arange(len(dataset)), held_out)
     assert dataset.Y is not None
     for rows in (kept, held_out):
         if dataset.Y[rows].nnz == 0:

@@ -10,14 +10,14 @@ import numpy.typing as npt
 from scipy import sparse
 
 from ..config import Config, part
+from ..errors import ConfigError
 from ..features import Tfidf, TfidfConfig
 from ..features.encoder import Vectors, side_by_side
 from ..linear import LinearConfig, TreeModel
 from ..store import under_prefix, with_prefix
 from ..strings import Strings
-from ..tree import TreeConfig, trees_of
+from ..tree import FROM_EXAMPLES, TreeConfig, trees_of
 from .base import Ranked
-from .features import fitted_tfidf
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,10 @@ class CatRankersConfig(Config):
         "how they are solved and searched",
     )
 
+    def check(self) -> None:
+        if self.tree.vectors not in FROM_EXAMPLES:
+            raise ConfigError(f"the rankers' tree is made from examples: vectors={self.tree.vectors} is not")
+
 
 class CatRankers:
     """Fitted rankers, with the vocabulary of their texts."""
@@ -42,7 +46,8 @@ class CatRankers:
     @classmethod
     def fit(
         cls,
-        texts: Strings,
+        tfidf: Tfidf,
+        X: sparse.csr_matrix,
         vectors: Vectors,
         Y: sparse.csr_matrix,
         config: CatRankersConfig,
@@ -50,7 +55,7 @@ class CatRankers:
         seed: int,
         threads: int,
     ) -> CatRankers:
-        tfidf, X = fitted_tfidf(config.tfidf, texts, threads)
+        """``X``: the features that ``tfidf`` gives the training texts."""
         features = side_by_side(X, vectors)
         tree = trees_of(features, Y, config.tree, seeds=[seed], threads=threads)[0]
         return cls(tfidf, TreeModel.fit(features, Y, tree, config.linear, seed=seed, threads=threads))

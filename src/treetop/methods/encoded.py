@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import numpy.typing as npt
 
 from ..config import part, setting
+from ..data import Dataset
 from ..neural.encoder import Encoder, EncoderConfig, pretrained, rebuilt
 from ..neural.tokenizer import Tokenizer
 from ..store import under_prefix, with_prefix
 from ..strings import Strings
+from .base import Ranked
 from .neural import NeuralConfig, NeuralMethod, Tokens
 
 
@@ -37,6 +39,13 @@ class EncodedMethod(NeuralMethod):
     def _tokens(self, texts: Strings) -> Tokens:
         assert self.tokenizer is not None
         return self.tokenizer.numbers(texts, self.config.max_length)
+
+    def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
+        assert self.network is not None
+        encoder = self.network.get_submodule("encoder")
+        assert isinstance(encoder, Encoder)
+        encoder.narrow = self.config.transformer.int8
+        return super()._rank(dataset, k)
 
     def _new_encoder(self) -> Encoder:
         encoder, self._encoder = self._encoder, None

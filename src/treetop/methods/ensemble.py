@@ -75,8 +75,11 @@ class EnsembleConfig(MethodConfig):
         if self.weights and not sum(self.weights) > 0:
             raise ConfigError("at least one weight must be above 0")
         for item in self.member_settings:
-            if not item.partition("=")[1]:
+            name, equals, _ = item.partition("=")
+            if not equals:
                 raise ConfigError(f"member_settings are given as name=value, not {item!r}")
+            if name in ("threads", "seed"):
+                raise ConfigError(f"member_settings: the {name} of the members follow from the ensemble's")
 
 
 class Ensemble(Method):
@@ -97,6 +100,8 @@ class Ensemble(Method):
         if members:
             settings |= {"methods": tuple(member.name for member in members)}
         super().__init__(config, **settings)
+        if members and (self.config.label_examples or self.config.member_settings):
+            raise ConfigError("label_examples and member_settings are for methods that are given by name")
         # Copies share the arrays but not the settings: the ensemble's threads are those of its members.
         self.members: list[Method] = [copy.copy(member) for member in members]
         self.weights: Weights = np.zeros(0)
@@ -127,7 +132,10 @@ class Ensemble(Method):
         return bool(self.members) and self.members[0].takes_texts
 
     def blank(self) -> Self:
-        return type(self)([member.blank() for member in self.members], self.config)
+        if not self.members:
+            return type(self)(config=self.config)
+        config = self.config.replace_settings({"label_examples": False, "member_settings": ()})
+        return type(self)([member.blank() for member in self.members], config)
 
     # -- training --------------------------------------------------------------------------------------------
 
@@ -148,6 +156,7 @@ class Ensemble(Method):
                 member = template.blank()
                 self._lend_threads(member)
                 self.members.append(member.fit(dataset))
+        self._check_inputs()
         self.labels = dataset.labels
         self._new_ids = [None] * len(templates)
         if self.config.rule not in LEARNED:
@@ -175,7 +184,7 @@ class Ensemble(Method):
         for name, seed in zip(config.methods, seeds, strict=True):
             own = {key: given[key] for key in given if method_class(name).config_class().has_setting(key)}
             used |= set(own)
-            made.append(make(name, seed=seed, label_examples=config.label_examples, **own))
+            made.append(make(name, **({"seed": seed, "label_examples": config.label_examples} | own)))
         for key in given:
             if key not in used:
                 raise ConfigError(
@@ -237,12 +246,12 @@ class Ensemble(Method):
         from ..metrics.judged import Judged
 
         truth = validation.aligned_to(self._fitted())
-        if truth.Y is None or truth.Y.nnz == 0:
-            raise DataError(f"{validation.source}: no example has a label to learn the weights from")
-        with step("Learning the weights"):
+        known = None if truth.Y is None else sparse.csr_matrix(truth.Y[:, : len(self._fitted())])
+        if known is None or known.nnz == 0:
+            raise DataError(f"{validation.source}: no example has a label to learn the rule from")
+        with step("Learning the rule"):
             lists = self._lists(validation, self.config.depth)
             if self.config.rule == "stacked":
-                known = sparse.csr_matrix(truth.Y[:, : len(self._fitted())])
                 self.stack = Stack.fit(lists, known, self.label_counts)
                 self.weights = self.stack.shares()
                 return
@@ -258,7 +267,7 @@ class Ensemble(Method):
     def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
         lists = self._lists(dataset, max(k, self.config.depth))
         if self.stack is not None:
-            return self.stack.combine(lists, k, self.label_counts)
+            return self.stack.combine(lists, k, self.label_counts, self.config.depth)
         return _native.combine(lists, self.weights.tolist(), k, self.threads)
 
     def _explain(self, dataset: Dataset, label: int) -> Explanation:  # type: ignore[override]

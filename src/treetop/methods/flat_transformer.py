@@ -21,6 +21,7 @@ from .._native import combine
 from ..config import part, setting
 from ..data import Dataset
 from ..errors import ConfigError
+from ..features import Tfidf
 from ..features.encoder import Vectors
 from ..neural.batches import Examples
 from ..neural.config import TrainingConfig
@@ -35,10 +36,11 @@ from ..store import under_prefix, with_prefix
 from .base import Ranked
 from .cat_rankers import CatRankers, CatRankersConfig
 from .encoded import EncodedConfig, EncodedMethod
+from .features import fitted_tfidf
 
 FLAT_SPACE: SearchSpace = {
     "training.learning_rate": (1e-4, 2e-4, 4e-4),
-    "transformer.dropout": (0.1, 0.3, 0.5),
+    "transformer.dropout": (0.2, 0.4, 0.6),
     "epochs": (5, 10, 20),
 }
 DEPTH = 50
@@ -86,6 +88,12 @@ class FlatTransformer(EncodedMethod):
     search_space = FLAT_SPACE
     config: FlatTransformerConfig
     rankers: CatRankers | None = None
+    _terms: tuple[Tfidf, sparse.csr_matrix] | None = None
+    """Of the training texts, until the rankers are made."""
+
+    @property
+    def network_alone(self) -> bool:
+        return self.rankers is None
 
     def _build(self, labels: int, *, trained: bool) -> EncoderNetwork:
         return EncoderNetwork(self._new_encoder(), labels, self.config.loss, bits=self.config.head_bits)
@@ -100,6 +108,10 @@ class FlatTransformer(EncodedMethod):
         """
         network, config = self.network, self.config
         assert isinstance(network, EncoderNetwork)
+        self.rankers, self._terms = None, None
+        if config.rankers:  # what can go wrong with texts is found before the network is trained
+            assert dataset.texts is not None
+            self._terms = fitted_tfidf(config.ranking.tfidf, dataset.texts, self.threads)
         if config.start == "random":
             return
         counts = np.bincount(Y.indices, minlength=Y.shape[1])
@@ -143,11 +155,10 @@ class FlatTransformer(EncodedMethod):
     def _after_training(
         self, dataset: Dataset, examples: Examples, Y: sparse.csr_matrix, device: torch.device
     ) -> None:
-        self.rankers = None
-        if self.config.rankers:
-            assert dataset.texts is not None
+        terms, self._terms = self._terms, None
+        if terms is not None:
             self.rankers = CatRankers.fit(
-                dataset.texts,
+                *terms,
                 self._vectors(examples, device),
                 Y,
                 self.config.ranking,
@@ -158,7 +169,8 @@ class FlatTransformer(EncodedMethod):
     def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
         if self.rankers is None:
             return super()._rank(dataset, k)
-        assert dataset.texts is not None
+        assert dataset.texts is not None and isinstance(self.network, EncoderNetwork)
+        self.network.encoder.narrow = self.config.transformer.int8
         depth, share = min(max(k, DEPTH), len(self.used)), self.config.head_share
         with using_threads(self.threads), memory_told():
             device = chosen_device(self.config.device)

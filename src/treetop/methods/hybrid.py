@@ -198,12 +198,12 @@ def _hold_out(
     dataset: Dataset, share: float, seed: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Rows to learn from and rows to weigh on; whole groups, where the data set has several."""
-    examples = len(dataset) - dataset.label_rows
+    examples = dataset.example_rows()
     groups = None
     if dataset.groups is not None:
-        codes = dataset.group_codes()[:examples]
+        codes = dataset.group_codes()[examples]
         groups = codes if codes.max() > 0 else None
-    if examples < 2:
+    if len(examples) < 2:
         return np.arange(len(dataset)), np.zeros(0, np.int64)
-    kept, held_out = split_rows(examples, share, seed, groups)
-    return np.append(kept, np.arange(examples, len(dataset))), held_out
+    held_out = examples[split_rows(len(examples), share, seed, groups)[1]]
+    return np.setdiff1d(np.arange(len(dataset)), held_out), held_out

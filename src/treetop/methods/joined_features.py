@@ -17,6 +17,7 @@ from ..neural.config import TrainingConfig
 from ..neural.encoder import EncoderConfig
 from ..sparse import Rows
 from ..store import under_prefix, with_prefix
+from ..strings import Strings
 from .features import FeatureConfig, FeatureMethod
 
 
@@ -78,11 +79,17 @@ class JoinedMethod(FeatureMethod):
         return side_by_side(X if self.config.use == "both" else None, vectors)
 
     def _features(self, dataset: Dataset) -> Rows:
-        assert self.encoder is not None and self.tfidf is not None and dataset.texts is not None
+        assert self.tfidf is not None and dataset.texts is not None
         X = self.tfidf.transform(dataset.texts, threads=self.threads)
         if self.config.use == "tfidf":
             return X
-        return self._joined(X, self.text_vectors(self.encoder.tokens(dataset.texts)))
+        return self._joined(X, self._vectors_of(dataset.texts))
+
+    def _vectors_of(self, texts: Strings) -> Vectors:
+        """For predictions."""
+        assert self.encoder is not None
+        self.encoder.encoder.narrow = self.config.transformer.int8
+        return self.text_vectors(self.encoder.tokens(texts))
 
     def _facts(self) -> dict[str, Any]:
         return {"training": self.course}

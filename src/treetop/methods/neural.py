@@ -68,6 +68,11 @@ class NeuralMethod(Method):
     def takes_texts(self) -> bool:
         return True
 
+    @property
+    def network_alone(self) -> bool:
+        """Whether nothing but the network ranks labels: the figures of its best epoch are the model's."""
+        return True
+
     # -- what a network's file fills in ----------------------------------------------------------------------
 
     @abstractmethod
@@ -128,8 +133,9 @@ class NeuralMethod(Method):
         tokens = self._tokens(dataset.texts)
         with using_threads(self.threads), memory_told(), seeded(config.seed, device):
             self.network = self._build(len(self.used), trained=False)
+            real = dataset[dataset.example_rows()]
             if config.label_weights == "propensity":
-                self._weigh_labels(dataset)
+                self._weigh_labels(real)
             width = self.network.fixed_width
             examples = Examples(tokens, Y, width=width)
             self._initialise(dataset, examples, Y, device)
@@ -141,7 +147,7 @@ class NeuralMethod(Method):
                 batch_size=config.batch_size,
                 seed=config.seed,
                 device=device,
-                judge=None if validation is None else self._judge_of(validation, dataset),
+                judge=None if validation is None else self._judge_of(validation, real),
                 states=TrainingStates(self._state_name(tokens, Y, validation)),
                 on_epoch=on_epoch,
             )

@@ -42,9 +42,11 @@ class Curve:
 
     knots: Floats
     values: Floats
+    bounded: bool = False
+    """Whether it is one of log(s / (1 - s)), for scores s from 0 to 1."""
 
     def __call__(self, x: Floats) -> Floats:
-        return np.interp(x, self.knots, self.values)
+        return np.interp(_odds(x) if self.bounded else x, self.knots, self.values)
 
 
 class Stack:
@@ -64,7 +66,8 @@ class Stack:
         """
         pairs = Pairs.of(lists, len(counts))
         right = pairs.among(Y)
-        scores = [_odds(scores) for scores in pairs.scores]
+        bounded = [_within_one(value[known]) for value, known in zip(pairs.scores, pairs.known, strict=True)]
+        scores = [_odds(value) if one else value for value, one in zip(pairs.scores, bounded, strict=True)]
         knots = [_knots(value[known], right[known]) for value, known in zip(scores, pairs.known, strict=True)]
         knots.append(COUNT_KNOTS)
         scores.append(_log_counts(counts[pairs.labels]))
@@ -82,14 +85,19 @@ class Stack:
 
         solved = _newton(rows, right, size)
         values = np.split(solved, np.cumsum(widths))
-        curves = [Curve(at, value) for at, value in zip(knots, values, strict=False)]
+        parts = zip(knots, values, [*bounded, False], strict=False)
+        curves = [Curve(at, value, one) for at, value, one in parts]
         return cls(curves, values[-1][:-1], float(values[-1][-1]))
 
-    def combine(self, lists: Sequence[Ranked], k: int, counts: Ints) -> Ranked:
-        """The ``k`` best labels of every text, with their probabilities."""
-        pairs = Pairs.of(lists, len(counts))
+    def combine(self, lists: Sequence[Ranked], k: int, counts: Ints, depth: int | None = None) -> Ranked:
+        """The ``k`` best labels of every text, with their probabilities.
+
+        ``depth``: how long the lists were that the curves are learned from. What stands further down in
+        longer ones can be found, but counts as what a list lacks.
+        """
+        pairs = Pairs.of(lists, len(counts), depth)
         odds = self.bias + sum(
-            np.where(known, curve(_odds(scores)), lacking)
+            np.where(known, curve(scores), lacking)
             for curve, lacking, scores, known in zip(
                 self.curves, self.missing, pairs.scores, pairs.known, strict=False
             )
@@ -111,15 +119,17 @@ class Stack:
         """What a member adds to the log-odds; None: its list lacks the label."""
         if score is None:
             return float(self.missing[member])
-        return float(self.curves[member](_odds(np.array([score], np.float64)))[0])
+        return float(self.curves[member](np.array([score], np.float64))[0])
 
     def shares(self) -> Floats:
         """How far apart each member can move the log-odds, as shares of 1."""
-        spans = np.array([np.ptp(curve.values) for curve in self.curves[:-1]]) + TINY
+        values = [np.append(curve.values, self.missing[at]) for at, curve in enumerate(self.curves[:-1])]
+        spans = np.array([np.ptp(own) for own in values]) + TINY
         return np.asarray(spans / spans.sum())
 
     def state(self) -> dict[str, npt.NDArray]:
-        arrays: dict[str, npt.NDArray] = {"missing": self.missing, "bias": np.array([self.bias])}
+        bounded = np.array([curve.bounded for curve in self.curves], np.int8)
+        arrays = {"missing": self.missing, "bias": np.array([self.bias]), "bounded": bounded}
         for number, curve in enumerate(self.curves):
             arrays |= {f"curve{number}.knots": curve.knots, f"curve{number}.values": curve.values}
         return arrays
@@ -127,15 +137,16 @@ class Stack:
     @classmethod
     def from_state(cls, arrays: Mapping[str, npt.NDArray], members: int) -> Stack:
         curves = []
+        plain = store.typed(arrays, {"missing": np.float64, "bias": np.float64, "bounded": np.int8})
+        if [len(plain[name]) for name in ("missing", "bias", "bounded")] != [members, 1, members + 1]:
+            raise ModelError("the ensemble has curves of other members than it has")
         for number in range(members + 1):
             types = {"knots": np.float64, "values": np.float64}
-            curve = Curve(**store.typed(store.under_prefix(f"curve{number}", arrays), types))
+            own = store.typed(store.under_prefix(f"curve{number}", arrays), types)
+            curve = Curve(**own, bounded=bool(plain["bounded"][number]))
             if len(curve.knots) != len(curve.values) or not (np.diff(curve.knots) > 0).all():
                 raise ModelError(f"curve {number + 1} of the ensemble is damaged")
             curves.append(curve)
-        plain = store.typed(arrays, {"missing": np.float64, "bias": np.float64})
-        if len(plain["missing"]) != members or len(plain["bias"]) != 1:
-            raise ModelError("the ensemble has curves of other members than it has")
         return cls(curves, plain["missing"], float(plain["bias"][0]))
 
 
@@ -146,22 +157,25 @@ class Pairs:
     texts: Ints
     labels: Ints
     scores: list[Floats]
-    """Per list; 0 where it lacks the pair."""
+    """Per list; 0 where it does not hold the pair."""
     known: list[npt.NDArray[np.bool_]]
     n_texts: int
 
     @classmethod
-    def of(cls, lists: Sequence[Ranked], n_labels: int) -> Pairs:
+    def of(cls, lists: Sequence[Ranked], n_labels: int, depth: int | None = None) -> Pairs:
+        """``depth``: what stands further down in a list is a pair, but not known to it."""
         texts = len(lists[0][0]) - 1
         keys = [_keys(indptr, ids, n_labels) for indptr, ids, _ in lists]
         together = np.unique(np.concatenate(keys))
         scores, known = [], []
-        for own, (_, _, values) in zip(keys, lists, strict=True):
-            places = np.searchsorted(together, own)
+        for own, (indptr, _, values) in zip(keys, lists, strict=True):
+            ranks = np.arange(len(own)) - np.repeat(indptr[:-1], np.diff(indptr))
+            high = ranks < (len(own) if depth is None else depth)
+            places = np.searchsorted(together, own[high])
             here = np.zeros(len(together), bool)
             here[places] = True
             score = np.zeros(len(together))
-            score[places] = values
+            score[places] = values[high]
             scores.append(score)
             known.append(here)
         return cls(together // n_labels, together % n_labels, scores, known, texts)
@@ -177,8 +191,12 @@ def _keys(indptr: npt.NDArray, ids: npt.NDArray, n_labels: int) -> Ints:
     return np.asarray(texts * n_labels + ids, np.int64)
 
 
+def _within_one(scores: Floats) -> bool:
+    return bool(((scores >= 0) & (scores <= 1)).all())
+
+
 def _odds(scores: Floats) -> Floats:
-    """log(s / (1 - s)): scores crowd at 0 and 1. Those outside that range are cut to it."""
+    """log(s / (1 - s)): scores crowd at 0 and 1."""
     inside = np.clip(scores, TINY, 1 - TINY)
     return np.asarray(np.log(inside) - np.log1p(-inside))
 

@@ -187,9 +187,9 @@ class XTransformer(JoinedMethod):
         return indptr, best.astype(np.int32).reshape(-1), matched.reshape(-1)
 
     def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
-        assert self.encoder is not None and self.tfidf is not None and dataset.texts is not None
+        assert self.tfidf is not None and dataset.texts is not None
         assert self.rankers is not None and self.tree is not None
-        vectors = self.text_vectors(self.encoder.tokens(dataset.texts))
+        vectors = self._vectors_of(dataset.texts)
         features = self._joined(self.tfidf.transform(dataset.texts, threads=self.threads), vectors)
         start = self._visited(vectors)
         return self.rankers.rank(features, k, start=start, labels=self.tree.labels, threads=self.threads)

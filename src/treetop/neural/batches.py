@@ -189,7 +189,8 @@ class Examples:
 
     def _maker(self, rows: Ints, device: torch.device) -> Callable[[], Batch]:
         def make() -> Batch:
-            batch = self.gather(self.parts, torch.from_numpy(rows), self.shape_of(rows))
+            shape = self.shape_of(rows, exact=device.type == "cpu")
+            batch = self.gather(self.parts, torch.from_numpy(rows), shape)
             return batch if device.type == "cpu" else _pinned(batch).to(device)
 
         return make

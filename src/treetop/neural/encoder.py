@@ -79,9 +79,11 @@ class Encoder(nn.Module):
         self.width = int(transformer.config.hidden_size) * config.layers
         self.whole_masks = False
         """Give the transformer its mask ready made: it looks at no lengths then, and all steps are alike."""
-        self._narrow: list[Transformer] = []
-        """With 8-bit weights, once it was needed. A list: what is in it is no part of the network."""
-        self.register_load_state_dict_post_hook(lambda *_: self._narrow.clear())  # type: ignore[no-untyped-call]
+        self.narrow = False
+        """Use 8-bit weights, where the processor computes: in predictions, never while a model is made."""
+        self._narrowed: list[Transformer] = []
+        """With these, once it was needed. A list: what is in it is no part of the network."""
+        self.register_load_state_dict_post_hook(_forget_narrowed)  # type: ignore[no-untyped-call]
         if config.recompute:
             transformer.gradient_checkpointing_enable({"use_reentrant": False})
         if config.pooling != "pooler" and hasattr(transformer, "pooler"):
@@ -110,16 +112,16 @@ class Encoder(nn.Module):
     def takes_whole_masks(self) -> bool:
         config = self.transformer.config
         attention = getattr(config, "_attn_implementation", None)
-        return config.model_type in TAKES_WHOLE_MASKS and attention == "sdpa"
+        return config.model_type in TAKES_WHOLE_MASKS and attention == "sdpa" and _version() >= (5, 0)
 
     def _in_use(self, device: torch.device) -> Transformer:
         if self.training:
-            self._narrow.clear()
-        if self.training or not self.config.int8 or device.type != "cpu":
+            self._narrowed.clear()
+        if self.training or not self.narrow or device.type != "cpu":
             return self.transformer
-        if not self._narrow:
-            self._narrow.append(with_int8_layers(self.transformer))
-        return self._narrow[0]
+        if not self._narrowed:
+            self._narrowed.append(with_int8_layers(self.transformer))
+        return self._narrowed[0]
 
     def _pool(self, states: Tensor, inside: Tensor, lengths: Tensor) -> Tensor:
         if self.config.pooling == "mean":
@@ -133,6 +135,11 @@ class Encoder(nn.Module):
         """What the transformer is built from, without its weights."""
         told = json.dumps({"config": self.transformer.config.to_dict(), "padding": self.padding})
         return {"config": np.frombuffer(told.encode(), np.uint8)}
+
+
+def _forget_narrowed(encoder: Encoder, _: Any) -> None:
+    """Its weights are others now."""
+    encoder._narrowed.clear()
 
 
 def pretrained(config: EncoderConfig, longest: int) -> tuple[Encoder, Tokenizer]:
@@ -214,5 +221,8 @@ def _attention(config: EncoderConfig) -> dict[str, str]:
 
 def _as_float32() -> dict[str, Any]:
     """transformers keeps a checkpoint's own number format unless told otherwise."""
-    version = tuple(map(int, transformers.__version__.split(".")[:2]))
-    return {"dtype" if version >= (4, 56) else "torch_dtype": torch.float32}
+    return {"dtype" if _version() >= (4, 56) else "torch_dtype": torch.float32}
+
+
+def _version() -> tuple[int, ...]:
+    return tuple(map(int, transformers.__version__.split(".")[:2]))

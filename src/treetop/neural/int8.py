@@ -9,6 +9,7 @@ as it comes along. Their product is exact.
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -22,18 +23,19 @@ class Rounded:
     """The last inputs in 8 bits: the layers that ask for queries, keys and values all round the same ones."""
 
     def __init__(self) -> None:
-        self.inputs: Tensor | None = None
-        self.narrow = self.scales = torch.zeros(0)
+        self.last: tuple[Tensor, Tensor, Tensor] | None = None
+        """Read and written in one go: several threads may predict at a time."""
 
     def of(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """``q, t`` of every row."""
-        if self.inputs is not inputs:
-            rows = inputs.reshape(-1, inputs.shape[-1]).float()
-            self.scales = torch.linalg.vector_norm(rows, torch.inf, 1, keepdim=True).div_(MOST)
-            self.scales.clamp_(min=1e-12)
-            self.narrow = (rows / self.scales).round_().to(torch.int8)
-            self.inputs = inputs
-        return self.narrow, self.scales
+        last = self.last
+        if last is not None and last[0] is inputs:
+            return last[1], last[2]
+        rows = inputs.reshape(-1, inputs.shape[-1]).float()
+        scales = torch.linalg.vector_norm(rows, torch.inf, 1, keepdim=True).div_(MOST).clamp_(min=1e-12)
+        narrow = (rows / scales).round_().to(torch.int8)
+        self.last = inputs, narrow, scales
+        return narrow, scales
 
 
 class Int8Linear(nn.Module):
@@ -54,10 +56,11 @@ class Int8Linear(nn.Module):
 
 
 def with_int8_layers(module: nn.Module) -> nn.Module:
-    """A copy whose linear layers are `Int8Linear`."""
+    """A copy whose linear layers are `Int8Linear`; it shares all other weights."""
     if not hasattr(torch, "_int_mm"):
         raise ConfigError("int8: this release of torch has no 8-bit products; set int8=false")
-    narrowed, rounded = copy.deepcopy(module), Rounded()
+    shared: dict[int, Any] = {id(tensor): tensor for tensor in (*module.parameters(), *module.buffers())}
+    narrowed, rounded = copy.deepcopy(module, shared), Rounded()
     for part in list(narrowed.modules()):
         for name, layer in list(part.named_children()):
             if type(layer) is nn.Linear:

@@ -48,7 +48,10 @@ def make_ready(network: nn.Module, device: torch.device) -> None:
     """For predictions on a device. Asking every layer again takes milliseconds, so it is done once."""
     if network.training:
         network.eval()
-    if any(weight.device != device for weight in network.parameters()):
+    if any(
+        weight.device.type != device.type or device.index not in (None, weight.device.index)
+        for weight in network.parameters()
+    ):
         network.to(device)
 
 
