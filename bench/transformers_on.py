@@ -46,13 +46,13 @@ ABLATIONS: dict[str, Run] = {
     "random first weights": ("xr-transformer", {"bootstrap": "none"}),
     "first tree kept": ("xr-transformer", {"refine": False}),
 }
-MEMBERS: tuple[Run, ...] = (
-    ("flat-transformer", NAMES),
-    ("flat-transformer", NAMES | {"seed": 1, "layers": 2, "head_share": 0.3}),
-    ("xr-transformer", NAMES),
-    ("xr-linear", NAMES),
-    ("neighbours", {}),
-)
+MEMBERS: dict[str, Run] = {
+    "flat-transformer": ("flat-transformer", NAMES),
+    "flat-transformer, two layers": ("flat-transformer", NAMES | {"seed": 1, "layers": 2}),
+    "xr-transformer": ("xr-transformer", NAMES),
+    "xr-linear": ("xr-linear", NAMES),
+    "neighbours": ("neighbours", {}),
+}
 
 
 def made(run: Run, encoder: str, extra: dict[str, str]) -> Method:
@@ -80,8 +80,8 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help="texts to train and to test on, at most")
     parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", dest="settings")
     options = parser.parse_args()
-    names = options.folder / "labels.tsv"
-    train = treetop.read(options.folder / "train.jsonl.xz", label_texts=names if names.is_file() else None)
+    texts = options.folder / "labels.tsv"
+    train = treetop.read(options.folder / "train.jsonl.xz", label_texts=texts if texts.is_file() else None)
     train = train[: options.limit]
     test = treetop.read(options.folder / "test.jsonl.xz")[: options.limit]
     extra = dict(pair.split("=", 1) for pair in options.settings)
@@ -97,10 +97,11 @@ def main() -> None:
         return f"{time.monotonic() - began:.0f} s"
 
     if options.part == "ensemble":
-        together = Ensemble([made(run, options.encoder, extra) for run in MEMBERS], rule="stacked")
+        names = options.only or list(MEMBERS)
+        together = Ensemble([made(MEMBERS[name], options.encoder, extra) for name in names], rule="stacked")
         seconds = trained(together, with_families(train) if "deb" in options.folder.name else train)
-        for (method, _), member in zip(MEMBERS, together.members, strict=True):
-            add(method, "", member)
+        for name, member in zip(names, together.members, strict=True):
+            add(name, "", member)
         add("together", seconds, together)
     else:
         runs = SINGLES if options.part == "singles" else ABLATIONS
