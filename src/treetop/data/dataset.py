@@ -226,6 +226,14 @@ class Dataset:
         """The rows that are no texts of labels."""
         return np.arange(len(self)) if self.label_rows is None else np.flatnonzero(~self.label_rows)
 
+    def hold_out(
+        self, fraction: float, seed: int, groups: npt.NDArray[np.int64] | None
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Rows to learn from, with all texts of labels, and rows to judge by: whole ``groups``, if given."""
+        examples = self.example_rows()
+        _, drawn = split_rows(len(examples), fraction, seed, None if groups is None else groups[examples])
+        return np.setdiff1d(np.arange(len(self)), examples[drawn]), examples[drawn]
+
     def group_codes(self) -> npt.NDArray[np.int64]:
         """The group of each example as a number."""
         if self.groups is None:

@@ -12,7 +12,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,12 +22,12 @@ from .. import calibration, store, threads
 from ..calibration import Calibration
 from ..config import Config, setting
 from ..data import Dataset
-from ..data.dataset import split_rows
 from ..errors import ConfigError, DataError, ModelError, TreetopError
 from ..predictions import Predictions, check_threshold
 from ..progress import step
 from ..search_space import SearchSpace
 from ..strings import Strings
+from .inputs import Inputs, as_dataset, training_set
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from ..explanation import Explanation
     from ..metrics import Metrics
 
-Inputs: TypeAlias = "str | Sequence[str] | Dataset | npt.NDArray | Any"
-"""One text, texts, a `Dataset`, or a feature matrix (dense or sparse)."""
 Ranked = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]
 LABELS_SHOWN = 5
 LABELS_ABOVE_THRESHOLD = 100
@@ -87,7 +85,7 @@ class Method(ABC):
     def fit(self, data: Dataset | Inputs, labels: Iterable[Iterable[str]] | Any = None, **extra: Any) -> Self:
         """Trains on a `Dataset`, on texts and their labels, or on a feature matrix and a label matrix."""
         check_options(extra, keywords(self._fit), f"the training of {self.name}")
-        dataset = _training_set(data, labels)
+        dataset = training_set(data, labels)
         learned = None if self.config.calibration == "none" else self._calibrated_on_a_part(dataset, extra)
         self._train(dataset, extra)
         if learned is not None:
@@ -196,7 +194,7 @@ class Method(ABC):
         if not isinstance(new, Dataset) or not isinstance(old, Dataset | None):
             raise DataError("an update takes a labelled Dataset of new examples, and one of the old examples")
         added = dataclasses.replace(
-            self._input_set(_training_set(new, None)).aligned_to(known), label_texts=self._texts_with(new)
+            self._input_set(training_set(new, None)).aligned_to(known), label_texts=self._texts_with(new)
         )
         if old is not None:
             old = self._checked_old(old)
@@ -390,7 +388,7 @@ class Method(ABC):
         return Strings.of(texts.values())
 
     def _input_set(self, inputs: Inputs) -> Dataset:
-        dataset = _as_dataset(inputs)
+        dataset = as_dataset(inputs)
         if self.takes_texts and dataset.texts is None:
             raise DataError(f"{dataset.source}: the model was trained on texts but the input has none")
         if not self.takes_texts and dataset.X is None:
@@ -405,14 +403,11 @@ def held_out_rows(
 
     Texts of labels are only learned from.
     """
-    examples = dataset.example_rows()
-    groups = None if dataset.groups is None else dataset.group_codes()[examples]
+    groups = None if dataset.groups is None else dataset.group_codes()
     try:
-        _, held_out = split_rows(len(examples), share, seed, groups)
+        kept, held_out = dataset.hold_out(share, seed, groups)
     except DataError as error:
         raise DataError(f"{dataset.source}: nothing can be held out for the {purpose} ({error})") from None
-    held_out = examples[held_out]
-    kept = np.setdiff1d(np.arange(len(dataset)), held_out)
     assert dataset.Y is not None
     for rows in (kept, held_out):
         if dataset.Y[rows].nnz == 0:
@@ -470,47 +465,3 @@ def _checked_statistics(data: Mapping[str, Any]) -> dict[str, Any]:
     if data["examples"] < 1:
         raise ModelError(f"the manifest says the model was trained on {data['examples']} examples")
     return dict(data)
-
-
-_NO_LABELS = Strings.of([])
-
-
-def _as_dataset(inputs: Inputs) -> Dataset:
-    if isinstance(inputs, Dataset):
-        return inputs
-    if isinstance(inputs, str):
-        inputs = [inputs]
-    if sparse.issparse(inputs) or (isinstance(inputs, np.ndarray) and inputs.dtype.kind in "fiub"):
-        return Dataset(labels=_NO_LABELS, X=inputs, source="the input")
-    texts = Strings.of(_checked_texts(inputs))
-    return Dataset(labels=_NO_LABELS, texts=texts, source="the input")
-
-
-def _checked_texts(texts: Any) -> Strings | list[str]:
-    if isinstance(texts, Strings):
-        return texts
-    if isinstance(texts, str) or not isinstance(texts, Iterable):
-        raise DataError(f"the input: a {type(texts).__name__} is not a list of texts or a matrix")
-    listed: list[str] = list(texts)
-    for row, text in enumerate(listed):
-        if not isinstance(text, str):
-            raise DataError(f"the input: row {row} is a {type(text).__name__}, not a text")
-    return listed
-
-
-def _training_set(data: Dataset | Inputs, labels: Any) -> Dataset:
-    if isinstance(data, Dataset):
-        if labels is not None:
-            raise DataError("give labels inside the Dataset or beside plain texts, not both")
-        dataset = data
-    elif labels is None:
-        raise DataError("texts alone cannot be learned from: give their labels too")
-    elif sparse.issparse(data) or (isinstance(data, np.ndarray) and data.dtype.kind in "fiub"):
-        dataset = Dataset.from_matrices(data, labels)
-    else:
-        dataset = Dataset.from_texts(_checked_texts(data), labels)
-    if len(dataset) == 0:
-        raise DataError(f"{dataset.source}: there are no examples to learn from")
-    if dataset.Y is None or dataset.Y.nnz == 0:
-        raise DataError(f"{dataset.source}: none of the {len(dataset):,} examples has a label")
-    return dataset

@@ -18,7 +18,7 @@ from scipy import sparse
 from .. import _native
 from ..config import part, setting
 from ..data import Dataset
-from ..data.dataset import label_matrix, split_rows
+from ..data.dataset import label_matrix
 from ..errors import ConfigError, ModelError
 from ..explanation import Explanation, Part, listed_score, summed
 from ..linear import Forest
@@ -201,9 +201,8 @@ def _hold_out(
     examples = dataset.example_rows()
     groups = None
     if dataset.groups is not None:
-        codes = dataset.group_codes()[examples]
-        groups = codes if codes.max() > 0 else None
+        codes = dataset.group_codes()
+        groups = codes if codes[examples].max() > 0 else None
     if len(examples) < 2:
         return np.arange(len(dataset)), np.zeros(0, np.int64)
-    held_out = examples[split_rows(len(examples), share, seed, groups)[1]]
-    return np.setdiff1d(np.arange(len(dataset)), held_out), held_out
+    return dataset.hold_out(share, seed, groups)

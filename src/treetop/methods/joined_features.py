@@ -30,7 +30,10 @@ class JoinedConfig(FeatureConfig):
     device: str = setting("auto", "cuda, cuda:1, mps or cpu; auto takes the first there is")
     use: str = setting("both", "features of the rankers", choices=("both", "tfidf", "vectors"))
     transformer: EncoderConfig = part(EncoderConfig(), "the pretrained transformer")
-    training: TrainingConfig = part(TrainingConfig(), "the training loop")
+    training: TrainingConfig = part(
+        TrainingConfig(learning_rate=1e-4, rates=("head=0.001",), schedule="linear", warmup=0.1, clip=1.0),
+        "the training loop of the fine-tuning",
+    )
 
     def check(self) -> None:
         super().check()

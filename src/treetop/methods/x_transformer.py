@@ -29,7 +29,6 @@ from ..linear.level_weights import LevelWeights
 from ..linear.single_level import SingleLevel
 from ..linear.tree_model import relevance_chain
 from ..neural.batches import Examples
-from ..neural.config import TrainingConfig
 from ..neural.device import chosen_device, seeded, using_threads
 from ..neural.encoder_network import EncoderNetwork
 from ..neural.resuming import TrainingStates
@@ -67,10 +66,6 @@ class XTransformerConfig(JoinedConfig):
     )
     tree: TreeConfig = part(TreeConfig(), "how labels are clustered")
     linear: LinearConfig = part(LinearConfig(negatives=("tfn+man",), threshold=0.01), "the rankers")
-    training: TrainingConfig = part(
-        TrainingConfig(learning_rate=1e-4, rates=("head=0.001",), schedule="linear", warmup=0.1, clip=1.0),
-        "the training loop of the matcher",
-    )
 
 
 class XTransformer(JoinedMethod):

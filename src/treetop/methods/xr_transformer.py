@@ -15,7 +15,6 @@ from ..config import part, setting
 from ..data import Dataset
 from ..linear import LinearConfig, TreeModel
 from ..linear.config import COST_SPACE
-from ..neural.config import TrainingConfig
 from ..search_space import SearchSpace
 from ..tree import TreeConfig, trees_of
 from .base import Ranked
@@ -56,10 +55,6 @@ class XRTransformerConfig(JoinedConfig):
     linear: LinearConfig = part(
         LinearConfig(negatives=("tfn", "tfn+man"), threshold=0.01, beam=(50,), last_transform="alone"),
         "the rankers",
-    )
-    training: TrainingConfig = part(
-        TrainingConfig(learning_rate=1e-4, rates=("head=0.001",), schedule="linear", warmup=0.1, clip=1.0),
-        "the training loop, on each level",
     )
 
 
