@@ -7,7 +7,8 @@ encoder. *singles*: every method once. *ablations*: XR-Transformer with one part
 its members and what they are together; the rule is learned on a tenth of the training texts (whole families
 of Debian packages), then the members are trained on all.
 
-*Train* is from texts in memory to the model, *predict* the second of two calls with all test texts.
+*Train* is from texts in memory to the model, in a process that has loaded its libraries and used the GPU;
+*predict* is the second of two calls with all test texts.
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ from pathlib import Path
 import treetop
 from families import with_families
 from table import markdown
-from treetop import Dataset, Ensemble
+from treetop import Dataset, Ensemble, Strings
+from treetop.features.encoder import TextEncoder
 from treetop.methods import Method, method_class
+from treetop.neural.encoder import EncoderConfig
+from treetop.progress import listen
 
 METRICS = ("P@1", "P@3", "P@5", "PSP@5", "F1@5")
 Run = tuple[str, dict[str, object]]
@@ -55,6 +59,32 @@ MEMBERS: dict[str, Run] = {
 }
 
 
+class StepSeconds:
+    """Hears how long each step took, the last time there was one of its name."""
+
+    def __init__(self) -> None:
+        self.of: dict[str, float] = {}
+        self._open: list[tuple[str, float]] = []
+
+    def start(self, title: str) -> None:
+        self._open.append((title, time.monotonic()))
+
+    def advance(self, done: int, total: int, note: str = "") -> None:
+        pass
+
+    def finish(self, complete: bool) -> None:
+        title, began = self._open.pop()
+        self.of[title] = time.monotonic() - began
+
+
+def wake(encoder: str) -> None:
+    """Loads the libraries, and uses the GPU once."""
+    reader = TextEncoder.pretrained(EncoderConfig(encoder=encoder), 16)
+    reader.vectors(
+        reader.tokens(Strings.of(["awake"])), batch_size=1, device="auto", precision="auto", threads=1
+    )
+
+
 def made(run: Run, encoder: str, extra: dict[str, str]) -> Method:
     method, settings = run
     config = method_class(method).config_class()
@@ -86,6 +116,7 @@ def main() -> None:
     test = treetop.read(options.folder / "test.jsonl.xz")[: options.limit]
     extra = dict(pair.split("=", 1) for pair in options.settings)
     rows: list[list[str]] = []
+    wake(options.encoder)
 
     def add(name: str, seconds: str, model: Method) -> None:
         rows.append([name, *figures(model, test), seconds])
@@ -99,9 +130,11 @@ def main() -> None:
     if options.part == "ensemble":
         names = options.only or list(MEMBERS)
         together = Ensemble([made(MEMBERS[name], options.encoder, extra) for name in names], rule="stacked")
-        seconds = trained(together, with_families(train) if "deb" in options.folder.name else train)
-        for name, member in zip(names, together.members, strict=True):
-            add(name, "", member)
+        heard = StepSeconds()
+        with listen(heard):
+            seconds = trained(together, with_families(train) if "deb" in options.folder.name else train)
+        for number, (name, member) in enumerate(zip(names, together.members, strict=True), 1):
+            add(name, f"{heard.of[f'Member {number} of {len(names)}, {member.name}']:.0f} s", member)
         add("together", seconds, together)
     else:
         runs = SINGLES if options.part == "singles" else ABLATIONS

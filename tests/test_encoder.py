@@ -141,20 +141,72 @@ def test_vectors_are_found_again(tmp_path, monkeypatch):
     assert np.array_equal(found(TEXTS), first)
 
 
+def random_encoder(family: str, **settings) -> Encoder:
+    """With random weights; nothing is dropped."""
+    shape = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+    if family == "distilbert":
+        shape = {"dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 64}
+    if family == "xlnet":
+        shape = {"d_model": 32, "n_layer": 2, "n_head": 2, "d_inner": 64}
+    config = transformers.AutoConfig.for_model(family, vocab_size=50, pad_token_id=1, **shape)
+    torch.manual_seed(0)
+    made = Encoder(transformers.AutoModel.from_config(config), EncoderConfig(**settings), 1)
+    for layer in made.modules():
+        if isinstance(layer, torch.nn.Dropout):
+            layer.p = 0.0
+    return made
+
+
+def some_batch() -> Batch:
+    return Batch(torch.randint(3, 50, (3, 9)), torch.tensor([9, 4, 1]), torch.arange(3))
+
+
 @pytest.mark.parametrize("family", ["bert", "roberta", "distilbert"])
 def test_whole_masks_say_the_same(family):
-    shape = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
-    if family == "distilbert":
-        shape = {"dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 32}
-    config = transformers.AutoConfig.for_model(family, vocab_size=50, **shape)
-    torch.manual_seed(0)
-    made = Encoder(transformers.AutoModel.from_config(config), EncoderConfig(attention="sdpa"), 1).eval()
+    made, batch = random_encoder(family, attention="sdpa").eval(), some_batch()
     assert made.takes_whole_masks
-    batch = Batch(torch.randint(3, 50, (3, 9)), torch.tensor([9, 4, 1]), torch.arange(3))
     with torch.inference_mode():
         expected = made(batch)
         made.whole_masks = True
         assert torch.allclose(made(batch), expected, atol=1e-6)
-    other = transformers.AutoConfig.for_model("modernbert", num_hidden_layers=1, hidden_size=16,
-                                              num_attention_heads=2, intermediate_size=32)  # fmt: skip
-    assert not Encoder(transformers.AutoModel.from_config(other), EncoderConfig(), 1).takes_whole_masks
+    assert not random_encoder("modernbert").takes_whole_masks
+
+
+@pytest.mark.parametrize(
+    "family", ["bert", "roberta", "distilbert", "xlnet", "modernbert", "deberta-v2", "electra", "mpnet"]
+)
+def test_bf16_in_all_layers_is_close_to_32_bits(family):
+    """Vectors, and the gradients of the wide weights."""
+    made, batch = random_encoder(family, dropout=0.0), some_batch()
+    towards = torch.randn(3, made.width)
+    found = []
+    for narrow in (False, True):
+        made.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16, enabled=narrow):
+            vectors = made(batch)
+        (vectors * towards).sum().backward()
+        gradients = [p.grad.reshape(-1) for p in made.parameters() if p.grad is not None]
+        found.append((vectors.detach(), torch.cat(gradients)))
+    (wide, wide_gradient), (narrow, narrow_gradient) = found
+    assert narrow.dtype == narrow_gradient.dtype == torch.float32
+    assert not torch.equal(wide, narrow) and torch.allclose(wide, narrow, atol=0.1)
+    assert torch.cosine_similarity(wide_gradient, narrow_gradient, dim=0) > 0.99
+    with torch.autocast("cpu", torch.bfloat16), torch.inference_mode():
+        assert torch.allclose(made.eval()(batch), narrow, atol=0.01)
+
+
+def test_predictions_in_bf16_follow_the_weights():
+    made, batch = random_encoder("bert").eval(), some_batch()
+    with torch.autocast("cpu", torch.bfloat16):
+        with torch.inference_mode():
+            before = made(batch)
+            assert torch.equal(made(batch), before)
+        made.load_state_dict({name: 2 * value for name, value in made.state_dict().items()})
+        with torch.inference_mode():
+            loaded = made(batch)
+        made.train()(batch)
+        with torch.no_grad():
+            made.transformer.embeddings.word_embeddings.weight.mul_(3)
+        with torch.inference_mode():
+            trained = made.eval()(batch)
+    assert not torch.allclose(before, loaded, atol=0.1) and not torch.allclose(loaded, trained, atol=0.1)

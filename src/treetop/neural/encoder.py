@@ -7,6 +7,7 @@ is its configuration and its weights; loading one needs neither hub nor folder, 
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ import numpy.typing as npt
 import torch
 import transformers
 from torch import Tensor, nn
+from torch.func import functional_call
 
 from ..config import Config, setting
 from ..errors import ConfigError, ModelError
@@ -81,8 +83,8 @@ class Encoder(nn.Module):
         """Give the transformer its mask ready made: it looks at no lengths then, and all steps are alike."""
         self.narrow = False
         """Use 8-bit weights, where the processor computes: in predictions, never while a model is made."""
-        self._narrowed: list[Transformer] = []
-        """With these, once it was needed. A list: what is in it is no part of the network."""
+        self._narrowed: dict[tuple[str, torch.device], Transformer] = {}
+        """Copies for predictions, once they were needed. What is in a dict is no part of the network."""
         self.register_load_state_dict_post_hook(_forget_narrowed)  # type: ignore[no-untyped-call]
         if config.recompute:
             transformer.gradient_checkpointing_enable({"use_reentrant": False})
@@ -97,11 +99,11 @@ class Encoder(nn.Module):
         mask = inside.long()
         if self.whole_masks:
             mask = inside[:, None, None, :].expand(-1, 1, inside.shape[1], -1)
-        states = self._in_use(tokens.device)(
+        states = self._states(
             input_ids=tokens, attention_mask=mask, output_hidden_states=several, return_dict=True
         )
         if self.config.pooling == "pooler":
-            vectors: Tensor = states.pooler_output
+            vectors: Tensor = states.pooler_output.float()
         else:
             layers = states.hidden_states[-self.config.layers :] if several else (states.last_hidden_state,)
             vectors = torch.cat([self._pool(layer, inside, batch.lengths) for layer in layers], 1)
@@ -114,22 +116,46 @@ class Encoder(nn.Module):
         attention = getattr(config, "_attn_implementation", None)
         return config.model_type in TAKES_WHOLE_MASKS and attention == "sdpa" and _version() >= (5, 0)
 
-    def _in_use(self, device: torch.device) -> Transformer:
-        if self.training:
-            self._narrowed.clear()
-        if self.training or not self.narrow or device.type != "cpu":
+    def _states(self, **inputs: Any) -> Any:
+        """What the transformer gives.
+
+        Where bf16 is asked for, all of it computes in bf16, norms and sums of layers too, with bf16 copies of
+        its weights: autocast would widen the states for these and narrow them again for every product. The
+        optimiser goes on moving the wide weights.
+        """
+        device = inputs["input_ids"].device
+        wanted = torch.get_autocast_dtype(device.type) if torch.is_autocast_enabled(device.type) else None
+        if not self.training and not torch.is_grad_enabled():
+            transformer = self._for_predictions(device, wanted)
+            if transformer is self.transformer:
+                return transformer(**inputs)
+            with torch.autocast(device.type, enabled=False):
+                return transformer(**inputs)
+        self._narrowed.clear()
+        if wanted != torch.bfloat16 or self.config.recompute:  # which runs layers again, without the copies
+            return self.transformer(**inputs)
+        weights = {name: weight.to(wanted) for name, weight in self.transformer.named_parameters()}
+        with torch.autocast(device.type, enabled=False):
+            return functional_call(self.transformer, weights, (), inputs)
+
+    def _for_predictions(self, device: torch.device, wanted: torch.dtype | None) -> Transformer:
+        int8 = self.narrow and device.type == "cpu"
+        if not int8 and wanted != torch.bfloat16:
             return self.transformer
-        if not self._narrowed:
-            self._narrowed.append(with_int8_layers(self.transformer))
-        return self._narrowed[0]
+        key = ("int8" if int8 else "bf16"), device
+        if key not in self._narrowed:
+            own = self.transformer
+            self._narrowed[key] = with_int8_layers(own) if int8 else copy.deepcopy(own).to(torch.bfloat16)
+        return self._narrowed[key]
 
     def _pool(self, states: Tensor, inside: Tensor, lengths: Tensor) -> Tensor:
         if self.config.pooling == "mean":
-            return torch.where(inside[..., None], states, 0).sum(1) / lengths.clamp(min=1)[:, None]
+            sums = torch.where(inside[..., None], states, 0).sum(1, dtype=torch.float32)
+            return sums / lengths.clamp(min=1)[:, None]
         if self.config.pooling == "cls":
-            return states[:, 0]
+            return states[:, 0].float()
         last = (lengths - 1).clamp(min=0)
-        return states[torch.arange(len(states), device=states.device), last]
+        return states[torch.arange(len(states), device=states.device), last].float()
 
     def description(self) -> dict[str, npt.NDArray]:
         """What the transformer is built from, without its weights."""

@@ -1,0 +1,66 @@
+"""Transformers on a GPU. Skipped without one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import treetop
+from test_contract import topic_texts
+from tiny_bert import tiny_bert
+from treetop import Dataset
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here")
+
+QUICK = {
+    "encoder": tiny_bert(), "epochs": 4, "batch_size": 32, "max_length": 32, "device": "cuda",
+    "learning_rate": 1e-3, "rates": ("head=0.02",), "dropout": 0,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def train() -> Dataset:
+    return Dataset.from_texts(*topic_texts(400, seed=0), source="train")
+
+
+@pytest.fixture(scope="module")
+def test() -> Dataset:
+    return Dataset.from_texts(*topic_texts(40, seed=1), source="test")
+
+
+def fitted(method: str, train: Dataset, **settings) -> treetop.Method:
+    return treetop.make(method, **(QUICK | settings)).fit(train)
+
+
+def losses(model) -> list[float]:
+    return [entry["loss"] for entry in model.course["epochs"]]
+
+
+@pytest.mark.parametrize(
+    "settings", [{"graphs": True}, {"compile": True}, {"compile": True, "graphs": False}]
+)
+def test_recorded_and_compiled_steps_train_as_plain_ones(train, settings):
+    plain = fitted("flat-transformer", train, precision="fp32", rankers=False, graphs=False)
+    other = fitted("flat-transformer", train, precision="fp32", rankers=False, **settings)
+    assert losses(other) == pytest.approx(losses(plain), rel=2e-3)
+
+
+@pytest.mark.parametrize("method", ["flat-transformer", "xr-transformer", "x-transformer"])
+def test_every_method_learns_in_bf16(train, test, method):
+    assert fitted(method, train).evaluate(test)["P@1"] > 90
+
+
+@pytest.mark.parametrize("method", ["flat-transformer", "xr-transformer", "x-transformer"])
+def test_the_processor_gives_the_same_answers(train, test, method, tmp_path):
+    model = fitted(method, train, precision="fp32")
+    there = model.predict(test, k=6).to_csr().toarray()
+    model.save(tmp_path / "model")
+    here = treetop.load(tmp_path / "model", device="cpu").predict(test, k=6).to_csr().toarray()
+    narrow = treetop.load(tmp_path / "model", device="cpu", int8=True).predict(test, k=6).to_csr().toarray()
+    assert np.abs(there - here).max() < 1e-2
+    assert np.abs(there - narrow).mean() < 0.02
+
+
+def test_16_bit_weights_of_labels_learn(train, test):
+    assert fitted("flat-transformer", train, rankers=False, head_bits=16).evaluate(test)["P@1"] > 90
