@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from treetop import XRLinear
 from treetop.config import Config, part, setting
 from treetop.errors import ConfigError
 
@@ -35,6 +36,13 @@ def test_values_are_taken_as_objects_or_text():
     assert config.replace_settings({"shape": "none"}).inner.shape is None
     assert config.replace_settings({"shape": 8}).inner.shape == (8,)
     assert Outer().replace_settings(config.to_dict()) == config
+
+
+def test_settings_that_depend_on_one_another_change_together():
+    given = {"tfidf.ngram_min": 3, "tfidf.ngram_max": 5}
+    for order in (given, dict(reversed(given.items()))):
+        changed = XRLinear(**order).config.tfidf
+        assert (changed.ngram_min, changed.ngram_max) == (3, 5)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from test_ensemble import Fixed, members
 from treetop import Dataset, Ensemble, store
 from treetop.errors import ConfigError, DataError, ModelError
 from treetop.methods import stacking
-from treetop.methods.stacking import Pairs, Stack, _hats, _newton
+from treetop.methods.stacking import Pairs, Stack, _bends, _hats, _newton, _penalty
 
 
 def ranked(*rows: dict[int, float]):
@@ -45,14 +45,37 @@ def test_newton_finds_the_least_loss(monkeypatch):
     A = rng.normal(size=(300, 5))
     y = rng.random(300) < 1 / (1 + np.exp(-A @ [1, -2, 0, 0.5, 3]))
     monkeypatch.setattr(stacking, "BLOCK", 70)  # in several parts
-    found = _newton(lambda part: A[part], y, 5)
+    root = rng.normal(size=(5, 5))
+    found = _newton(lambda part: A[part], y, root.T @ root)
 
     def loss(c):
-        return np.logaddexp(0, np.where(y, -1, 1) * (A @ c)).sum() + stacking.RIDGE / 2 * c @ c
+        return np.logaddexp(0, np.where(y, -1, 1) * (A @ c)).sum() + np.sum((root @ c) ** 2) / 2
 
     best = optimize.minimize(loss, np.zeros(5), tol=1e-12).x
     assert np.allclose(found, best, atol=1e-3)
     assert loss(found) <= loss(best) + 1e-6
+
+
+def test_bends_of_a_curve():
+    """By hand: slopes 2 and -1, knots 1.5 apart on average."""
+    assert np.allclose(_bends(np.array([0.0, 1.0, 3.0])) @ [1, 3, 1], [1.5 * (-1 - 2)])
+    assert np.allclose(_bends(np.array([0.0, 1.0, 3.0, 3.5])) @ [1, 2, 4, 4.5], 0)
+    penalty = _penalty([np.array([0.0, 1.0, 3.0])], 2)
+    assert np.allclose(penalty[3:, 3:], stacking.RIDGE * np.eye(2)) and not penalty[:3, 3:].any()
+    values = np.array([1.0, 3, 1, 0, 0])
+    expected = stacking.SMOOTH * 4.5**2 + stacking.RIDGE * values @ values
+    assert values @ penalty @ values == pytest.approx(expected)
+
+
+def test_a_few_texts_do_not_mislead():
+    """The useless member stays useless when ten texts teach the rule."""
+    lists, Y, counts = data_of(400, seed=1)
+    few = [(indptr[:11], ids[: indptr[10]], scores[: indptr[10]]) for indptr, ids, scores in lists]
+    stack = Stack.fit(few, Y[:10], counts)
+    found = stack.combine(lists, 1, counts)[1]
+    alone = lists[0][1][lists[0][0][:-1]]
+    right = [np.mean([Y[text, label] for text, label in enumerate(best)]) for best in (found, alone)]
+    assert right[0] > right[1] - 0.05
 
 
 def data_of(texts: int, seed: int) -> tuple[list, sparse.csr_matrix, np.ndarray]:

@@ -89,22 +89,22 @@ class Config:
                 )
 
     def replace_settings(self, changes: Mapping[str, Any]) -> Self:
-        """A copy with some settings changed, by dotted or unambiguous short name."""
-        nested: dict[str, Any] = {}
+        """A copy with some settings changed, by dotted or unambiguous short name; all at once."""
+        replaced: dict[str, Any] = {}
+        inside: dict[str, dict[str, Any]] = {}
+        """Changes of each part."""
         for name, value in changes.items():
             head, _, rest = self.full_name(name).partition(".")
-            current = getattr(self, head)
-            if isinstance(current, Config):
-                inner = {rest: value} if rest else value
-                if isinstance(inner, Config):
-                    nested[head] = inner
-                elif isinstance(inner, Mapping):
-                    nested[head] = nested.get(head, current).replace_settings(inner)
-                else:
-                    raise ConfigError(f"{name} is a group of settings: give a mapping, or name one of them")
+            inner = {rest: value} if rest else value
+            if not isinstance(getattr(self, head), Config) or isinstance(inner, Config):
+                replaced[head] = value
+            elif isinstance(inner, Mapping):
+                inside.setdefault(head, {}).update(inner)
             else:
-                nested[head] = value
-        return dataclasses.replace(self, **nested)
+                raise ConfigError(f"{name} is a group of settings: give a mapping, or name one of them")
+        for head, inner in inside.items():
+            replaced[head] = replaced.get(head, getattr(self, head)).replace_settings(inner)
+        return dataclasses.replace(self, **replaced)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain nested dictionaries, ready for JSON."""

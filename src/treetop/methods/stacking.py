@@ -6,9 +6,11 @@ s_m(l) is the score of member m (f_m has a value of its own for labels that its 
 of training examples of the label. f_m and g are piecewise linear: between knots x_j ≤ x ≤ x_{j+1} they run
 from c_j to c_{j+1}. The values at all knots together are those of least
 
-    Σ_pairs log(1 + exp(-y · log-odds)) + ridge / 2 · ‖c‖²
+    Σ_pairs log(1 + exp(-y · log-odds)) + ridge / 2 · ‖c‖² + smooth / 2 · Σ_j bend_j²
 
-over the (text, label) pairs that any member lists, found by Newton's method.
+over the (text, label) pairs that any member lists, found by Newton's method. bend_j is how much steeper a
+curve is behind its knot j than before, times the mean distance of its knots: where pairs are few, curves are
+straight lines.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ from .base import Ranked
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 KNOTS = 12
-RIDGE = 3.0
+RIDGE = 0.3
+SMOOTH = 30.0
 COUNT_KNOTS = np.array([0, 1, 2, 3, 4, 6, 8, 10, 13, 17, 22], np.float64)
 """Of log2 n."""
 TINY = 1e-7
@@ -71,9 +74,7 @@ class Stack:
         knots = [_knots(value[known], right[known]) for value, known in zip(scores, pairs.known, strict=True)]
         knots.append(COUNT_KNOTS)
         scores.append(_log_counts(counts[pairs.labels]))
-        widths = [len(at) for at in knots]
         members = len(lists)
-        size = sum(widths) + members + 1
 
         def rows(part: slice) -> Floats:
             """What the coefficients are multiplied with: knots of all curves, who lacks the label, 1."""
@@ -83,8 +84,8 @@ class Stack:
             lacking = np.stack([~known[part] for known in pairs.known], 1).astype(np.float64)
             return np.concatenate([*columns, lacking, np.ones((len(lacking), 1))], 1)
 
-        solved = _newton(rows, right, size)
-        values = np.split(solved, np.cumsum(widths))
+        solved = _newton(rows, right, _penalty(knots, members + 1))
+        values = np.split(solved, np.cumsum([len(at) for at in knots]))
         parts = zip(knots, values, [*bounded, False], strict=False)
         curves = [Curve(at, value, one) for at, value, one in parts]
         return cls(curves, values[-1][:-1], float(values[-1][-1]))
@@ -93,7 +94,7 @@ class Stack:
         """The ``k`` best labels of every text, with their probabilities.
 
         ``depth``: how long the lists were that the curves are learned from. What stands further down in
-        longer ones can be found, but counts as what a list lacks.
+        longer ones can be found, but counts as what a list lacks, and comes after what any list has.
         """
         pairs = Pairs.of(lists, len(counts), depth)
         odds = self.bias + sum(
@@ -103,7 +104,10 @@ class Stack:
             )
         )
         odds = odds + self.of_counts(counts[pairs.labels])
-        order = np.lexsort((pairs.labels, -odds, pairs.texts))
+        if depth is not None:
+            odds = pairs.with_unknown_last(odds)
+        listed = np.any(pairs.known, 0)
+        order = np.lexsort((pairs.labels, ~listed, -odds, pairs.texts))
         texts = pairs.texts[order]
         firsts = np.searchsorted(texts, np.arange(pairs.n_texts + 1))
         chosen = order[np.arange(len(texts)) - firsts[texts] < k]
@@ -180,6 +184,13 @@ class Pairs:
             known.append(here)
         return cls(together // n_labels, together % n_labels, scores, known, texts)
 
+    def with_unknown_last(self, values: Floats) -> Floats:
+        """Pairs that no list is known to hold get at most the lowest value of the text's others."""
+        listed = np.any(self.known, 0)
+        lowest = np.full(self.n_texts, np.inf)
+        np.minimum.at(lowest, self.texts[listed], values[listed])
+        return np.where(listed, values, np.minimum(values, lowest[self.texts]))
+
     def among(self, Y: sparse.csr_matrix) -> npt.NDArray[np.bool_]:
         """Which pairs are labels of ``Y``."""
         true = _keys(Y.indptr, Y.indices, Y.shape[1])
@@ -225,7 +236,21 @@ def _hats(values: Floats, knots: Floats) -> Floats:
     return hats
 
 
-def _newton(rows: Callable[[slice], Floats], right: npt.NDArray[np.bool_], size: int) -> Floats:
+def _penalty(knots: Sequence[Floats], others: int) -> Floats:
+    """P of the penalty cᵀ P c / 2, for the values at all knots and ``others`` coefficients."""
+    bends = [_bends(at) for at in knots]
+    smooth = sparse.block_diag([*(bend.T @ bend for bend in bends), np.zeros((others, others))])
+    return np.asarray(SMOOTH * smooth.toarray() + RIDGE * np.eye(smooth.shape[0]))
+
+
+def _bends(knots: Floats) -> Floats:
+    """Inner knots × knots: bend_j = h · ((c_{j+1} - c_j) / h_j - (c_j - c_{j-1}) / h_{j-1})."""
+    gaps = np.diff(knots)
+    slopes = np.diff(np.eye(len(knots)), axis=0) / gaps[:, None]
+    return np.asarray(gaps.mean() * np.diff(slopes, axis=0))
+
+
+def _newton(rows: Callable[[slice], Floats], right: npt.NDArray[np.bool_], penalty: Floats) -> Floats:
     """The coefficients of least loss; a step that is too long is halved."""
 
     def parts() -> Iterator[tuple[Floats, Floats]]:
@@ -235,12 +260,12 @@ def _newton(rows: Callable[[slice], Floats], right: npt.NDArray[np.bool_], size:
 
     def loss(solved: Floats) -> float:
         lost = sum(np.logaddexp(0, (1 - 2 * y) * (A @ solved)).sum() for A, y in parts())
-        return float(lost + RIDGE / 2 * solved @ solved)
+        return float(lost + solved @ penalty @ solved / 2)
 
-    solved = np.zeros(size)
+    solved = np.zeros(len(penalty))
     lowest = loss(solved)
     for _ in range(STEPS):
-        slope, bend = RIDGE * solved, RIDGE * np.eye(size)
+        slope, bend = penalty @ solved, penalty.copy()
         for A, y in parts():
             p = 1 / (1 + np.exp(-np.clip(A @ solved, -40, 40)))
             slope += A.T @ (p - y)
