@@ -60,7 +60,7 @@ MEMBERS: dict[str, Run] = {
 
 
 class StepSeconds:
-    """Hears how long each step took, the last time there was one of its name."""
+    """Hears how long each step took, the last time there was one of its name; tells of those on top."""
 
     def __init__(self) -> None:
         self.of: dict[str, float] = {}
@@ -75,6 +75,8 @@ class StepSeconds:
     def finish(self, complete: bool) -> None:
         title, began = self._open.pop()
         self.of[title] = time.monotonic() - began
+        if not self._open:
+            print(f"{title}: {self.of[title]:.0f} s", flush=True)
 
 
 def wake(encoder: str) -> None:
