@@ -27,9 +27,7 @@ class CatRankersConfig(Config):
     tfidf: TfidfConfig = part(TfidfConfig(ngram_max=2, min_df=2, saturation=15), "their features of texts")
     tree: TreeConfig = part(TreeConfig(leaf_size=100), "their tree")
     linear: LinearConfig = part(
-        LinearConfig(
-            negatives=("tfn", "tfn+man"), tolerance=0.2, threshold=0.01, beam=(30,), last_transform="alone"
-        ),
+        LinearConfig(negatives=("tfn", "tfn+man"), threshold=0.01, beam=(30,), last_transform="alone"),
         "how they are solved and searched",
     )
 
