@@ -4,13 +4,14 @@
 
 The encoder has random weights and reads random texts of one length; all labels are in the loss. A row: texts
 a second over a whole epoch, the arithmetic of its products in TFLOP/s, and its share of the rate that bf16
-products of large square matrices reach here; then the kernels that take the most time.
+products of large square matrices reach here; then what the GPU's time goes to.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from collections import Counter
 
 import numpy as np
 import torch
@@ -28,6 +29,25 @@ SHAPES = {"bert-base": (12, 768, 12, 3072), "minilm": (6, 384, 12, 1536)}
 """Layers, width, heads, width of the inner layer."""
 LABELS = 5
 """Of a text."""
+KINDS = {
+    "attention": ("fmha", "flash", "sdpa", "attention"),
+    "products": ("nvjet", "gemm", "cutlass", "xmma"),
+    "layer norms": ("layer_norm", "gammabeta"),
+    "sums of gradients": ("reduce_kernel",),
+    "optimiser": ("multi_tensor", "adam"),
+}
+"""Parts of the names of GPU kernels; the first that fits counts."""
+
+
+def shares(seen: profile) -> str:
+    """Of the GPU's time, by kind of work."""
+    spent: Counter[str] = Counter()
+    for event in seen.key_averages():
+        name = event.key.lower()
+        kinds = (kind for kind, parts in KINDS.items() if any(part in name for part in parts))
+        spent[next(kinds, "element by element, and the rest")] += event.self_device_time_total
+    total = sum(spent.values())
+    return ", ".join(f"{kind} {100 * spent[kind] / total:.0f} %" for kind, _ in spent.most_common())
 
 
 def matrix_rate(size: int = 8192, rounds: int = 30) -> float:
@@ -89,7 +109,7 @@ def main() -> None:
     with profile(activities=[ProfilerActivity.CUDA]) as seen:
         for _ in range(3):
             training.plain_step(batch)
-    print(seen.key_averages().table(sort_by="self_cuda_time_total", row_limit=12, max_name_column_width=60))
+    print(shares(seen))
 
 
 if __name__ == "__main__":
