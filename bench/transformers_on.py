@@ -29,6 +29,7 @@ from treetop.progress import listen
 METRICS = ("P@1", "P@3", "P@5", "PSP@5", "F1@5")
 Run = tuple[str, dict[str, object]]
 NAMES = {"label_examples": True}
+LETTERS = {"analyzer": "char_wb", "ngram_min": 3, "ngram_max": 5, "min_df": 3}
 SINGLES: dict[str, Run] = {
     "xr-linear": ("xr-linear", {}),
     "xr-linear, label examples": ("xr-linear", NAMES),
@@ -52,9 +53,10 @@ ABLATIONS: dict[str, Run] = {
 }
 MEMBERS: dict[str, Run] = {
     "flat-transformer": ("flat-transformer", NAMES),
-    "flat-transformer, two layers": ("flat-transformer", NAMES | {"seed": 1, "layers": 2}),
+    "network alone": ("flat-transformer", NAMES | {"seed": 1, "layers": 2, "rankers": False}),
     "xr-transformer": ("xr-transformer", NAMES),
     "xr-linear": ("xr-linear", NAMES),
+    "xr-linear, letters": ("xr-linear", NAMES | LETTERS),
     "neighbours": ("neighbours", {}),
 }
 

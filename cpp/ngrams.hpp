@@ -17,6 +17,7 @@ struct Analysis {
     int ngram_min = 1;
     int ngram_max = 1;
     int shortest_word = 2;  // characters
+    int first_line = 1;     // times that the first of several lines, a title, is counted
 };
 
 // Book must offer
@@ -33,6 +34,18 @@ public:
     template <typename Book>
     void walk(std::string_view text, Book& book) {
         if (text.size() >= kNone) throw std::length_error("a text of four gigabytes or more");
+        const auto end = text.find('\n');
+        for (int again = 1; again < analysis_.first_line && end != text.npos; ++again) {
+            walk_once(text.substr(0, end), book);
+        }
+        walk_once(text, book);
+    }
+
+private:
+    static constexpr std::size_t kAhead = 8;
+
+    template <typename Book>
+    void walk_once(std::string_view text, Book& book) {
         symbols_.clear();
         whole_.clear();
         cutter_.cut(text, Sink<Book>{*this, book});
@@ -50,9 +63,6 @@ public:
             }
         }
     }
-
-private:
-    static constexpr std::size_t kAhead = 8;
 
     template <typename Book>
     struct Sink {

@@ -79,22 +79,22 @@ void bind_text(nb::module_& module) {
     nb::class_<TfidfOptions>(module, "TfidfOptions")
         .def(
             "__init__",
-            [](TfidfOptions* self, const std::string& analyzer, bool lowercase, int shortest_word, int ngram_min,
-               int ngram_max,
-               const std::optional<std::string>& idf, bool smooth_idf, bool sublinear_tf, bool binary,
-               double saturation, const std::optional<std::string>& norm) {
+            [](TfidfOptions* self, const std::string& analyzer, bool lowercase, int shortest_word, int first_line,
+               int ngram_min, int ngram_max, const std::optional<std::string>& idf, bool smooth_idf, bool sublinear_tf,
+               bool binary, double saturation, const std::optional<std::string>& norm) {
                 if (ngram_min < 1 || ngram_max < ngram_min || ngram_max > 255) {
                     throw std::invalid_argument("n-gram lengths must lie between 1 and 255");
                 }
                 require(shortest_word >= 1, "words have at least one character");
+                require(first_line >= 1, "the first line counts at least once");
                 new (self) TfidfOptions{
-                    {analyzer_named(analyzer), lowercase, ngram_min, ngram_max, shortest_word},
+                    {analyzer_named(analyzer), lowercase, ngram_min, ngram_max, shortest_word, first_line},
                     {idf_named(idf), smooth_idf, sublinear_tf, binary, saturation, norm_named(norm)},
                 };
             },
-            nb::kw_only(), nb::arg("analyzer"), nb::arg("lowercase"), nb::arg("shortest_word"), nb::arg("ngram_min"),
-            nb::arg("ngram_max"), nb::arg("idf").none(), nb::arg("smooth_idf"), nb::arg("sublinear_tf"), nb::arg("binary"),
-            nb::arg("saturation"), nb::arg("norm").none());
+            nb::kw_only(), nb::arg("analyzer"), nb::arg("lowercase"), nb::arg("shortest_word"), nb::arg("first_line"),
+            nb::arg("ngram_min"), nb::arg("ngram_max"), nb::arg("idf").none(), nb::arg("smooth_idf"),
+            nb::arg("sublinear_tf"), nb::arg("binary"), nb::arg("saturation"), nb::arg("norm").none());
 
     nb::class_<BoundTfidf>(module, "Tfidf")
         .def(

@@ -274,6 +274,7 @@ class TfidfOptions:
         analyzer: str,
         lowercase: bool,
         shortest_word: int,
+        first_line: int,
         ngram_min: int,
         ngram_max: int,
         idf: str | None,

@@ -47,6 +47,9 @@ class TfidfConfig(Config):
     ngram_max: int = setting(1, "longest run of words or characters that is a term", at_least=1, at_most=255)
     lowercase: bool = setting(True, "lower-case the texts first")
     shortest_word: int = setting(2, "pass over words of fewer characters", at_least=1)
+    first_line: int = setting(
+        1, "count the first of several lines so often: it is a title", at_least=1, at_most=100
+    )
     min_df: int | float = setting(
         1, "keep terms found in at least this many texts; below 1 it is a share of the texts", at_least=0
     )
@@ -235,6 +238,7 @@ class Tfidf:
             analyzer=config.analyzer,
             lowercase=config.lowercase,
             shortest_word=config.shortest_word,
+            first_line=config.first_line,
             ngram_min=config.ngram_min,
             ngram_max=config.ngram_max,
             idf=config.idf,

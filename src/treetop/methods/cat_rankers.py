@@ -18,13 +18,14 @@ from ..store import under_prefix, with_prefix
 from ..strings import Strings
 from ..tree import FROM_EXAMPLES, TreeConfig, trees_of
 from .base import Ranked
+from .features import USUAL_TFIDF
 
 
 @dataclass(frozen=True)
 class CatRankersConfig(Config):
     """Their features, their tree, and how they are solved."""
 
-    tfidf: TfidfConfig = part(TfidfConfig(ngram_max=2, min_df=2, saturation=15), "their features of texts")
+    tfidf: TfidfConfig = part(USUAL_TFIDF, "their features of texts")
     tree: TreeConfig = part(TreeConfig(leaf_size=100), "their tree")
     linear: LinearConfig = part(
         LinearConfig(negatives=("tfn", "tfn+man"), threshold=0.01, beam=(30,), last_transform="alone"),

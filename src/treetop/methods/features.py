@@ -28,15 +28,19 @@ TFIDF_SPACE: SearchSpace = {
     "tfidf.ngram_max": (1, 2),
     "tfidf.min_df": (1, 2, 3),
     "tfidf.saturation": (None, 5, 15, 50),
+    "tfidf.first_line": (1, 2, 4),
 }
 """Worth trying where texts are turned into features."""
+
+
+USUAL_TFIDF = TfidfConfig(ngram_max=2, min_df=2, saturation=15, first_line=4)
 
 
 @dataclass(frozen=True)
 class FeatureConfig(MethodConfig):
     """Settings of every method on TF-IDF features."""
 
-    tfidf: TfidfConfig = part(TfidfConfig(ngram_max=2, min_df=2, saturation=15), "features of texts")
+    tfidf: TfidfConfig = part(USUAL_TFIDF, "features of texts")
     keep_data: bool = setting(
         False, "keep the features and labels of the training examples, so that an update needs no old data"
     )
