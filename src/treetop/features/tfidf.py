@@ -48,7 +48,7 @@ class TfidfConfig(Config):
     lowercase: bool = setting(True, "lower-case the texts first")
     shortest_word: int = setting(2, "pass over words of fewer characters", at_least=1)
     first_line: int = setting(
-        1, "count the first of several lines so often: it is a title", at_least=1, at_most=100
+        1, "count the first of several lines this many times: it is a title", at_least=1, at_most=100
     )
     min_df: int | float = setting(
         1, "keep terms found in at least this many texts; below 1 it is a share of the texts", at_least=0

@@ -28,7 +28,6 @@ TFIDF_SPACE: SearchSpace = {
     "tfidf.ngram_max": (1, 2),
     "tfidf.min_df": (1, 2, 3),
     "tfidf.saturation": (None, 5, 15, 50),
-    "tfidf.first_line": (1, 2, 4),
 }
 """Worth trying where texts are turned into features."""
 

@@ -104,15 +104,13 @@ class Stack:
             )
         )
         odds = odds + self.of_counts(counts[pairs.labels])
-        if depth is not None:
-            odds = pairs.with_unknown_last(odds)
         listed = np.any(pairs.known, 0)
-        order = np.lexsort((pairs.labels, ~listed, -odds, pairs.texts))
+        order = np.lexsort((pairs.labels, -odds, ~listed, pairs.texts))
         texts = pairs.texts[order]
         firsts = np.searchsorted(texts, np.arange(pairs.n_texts + 1))
         chosen = order[np.arange(len(texts)) - firsts[texts] < k]
         indptr = np.append(0, np.cumsum(np.minimum(np.diff(firsts), k)))
-        probabilities = 1 / (1 + np.exp(-odds[chosen]))
+        probabilities = 1 / (1 + np.exp(-_falling(odds[chosen], listed[chosen], pairs.texts[chosen])))
         return indptr, pairs.labels[chosen].astype(np.int32), probabilities.astype(np.float32)
 
     def of_counts(self, counts: Ints) -> Floats:
@@ -184,17 +182,17 @@ class Pairs:
             known.append(here)
         return cls(together // n_labels, together % n_labels, scores, known, texts)
 
-    def with_unknown_last(self, values: Floats) -> Floats:
-        """Pairs that no list is known to hold get at most the lowest value of the text's others."""
-        listed = np.any(self.known, 0)
-        lowest = np.full(self.n_texts, np.inf)
-        np.minimum.at(lowest, self.texts[listed], values[listed])
-        return np.where(listed, values, np.minimum(values, lowest[self.texts]))
-
     def among(self, Y: sparse.csr_matrix) -> npt.NDArray[np.bool_]:
         """Which pairs are labels of ``Y``."""
         true = _keys(Y.indptr, Y.indices, Y.shape[1])
         return np.isin(self.texts * Y.shape[1] + self.labels, true)
+
+
+def _falling(odds: Floats, listed: npt.NDArray[np.bool_], texts: Ints) -> Floats:
+    """What no list holds gets at most the lowest odds of the text's others, behind which it stands."""
+    lowest = np.full(texts.max(initial=-1) + 1, np.inf)
+    np.minimum.at(lowest, texts[listed], odds[listed])
+    return np.where(listed, odds, np.minimum(odds, lowest[texts]))
 
 
 def _keys(indptr: npt.NDArray, ids: npt.NDArray, n_labels: int) -> Ints:

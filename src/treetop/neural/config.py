@@ -31,7 +31,7 @@ class TrainingConfig(Config):
         0, "texts that go through the network at a time; 0: as many of a batch as fit into memory", at_least=0
     )
     precision: str = setting(
-        "auto", "numbers of the products; auto: bf16 where the device has it", choices=PRECISIONS
+        "auto", "numbers that are computed with; auto: bf16 where the device has it", choices=PRECISIONS
     )
     average: str = setting(
         "none",

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,9 +27,14 @@ from .batches import Batch
 from .int8 import with_int8_layers
 from .tokenizer import Tokenizer
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 POOLINGS = ("mean", "cls", "last", "pooler")
 TAKES_WHOLE_MASKS = ("bert", "roberta", "xlm-roberta", "camembert", "distilbert", "electra")
 """Families of transformers that use a mask of texts × 1 × tokens × tokens as it is given."""
+WIDE_SUMS = ("cuda",)
+"""Devices that add up gradients of bf16 numbers in 32 bits."""
 Transformer = Any
 """A `transformers.PreTrainedModel`."""
 
@@ -131,8 +136,8 @@ class Encoder(nn.Module):
                 return transformer(**inputs)
             with torch.autocast(device.type, enabled=False):
                 return transformer(**inputs)
-        self._narrowed.clear()
-        if wanted != torch.bfloat16 or self.config.recompute:  # which runs layers again, without the copies
+        # A processor would add gradients up in bf16, and recompute runs layers again, without the copies.
+        if wanted != torch.bfloat16 or device.type not in WIDE_SUMS or self.config.recompute:
             return self.transformer(**inputs)
         weights = {name: weight.to(wanted) for name, weight in self.transformer.named_parameters()}
         with torch.autocast(device.type, enabled=False):
@@ -143,10 +148,17 @@ class Encoder(nn.Module):
         if not int8 and wanted != torch.bfloat16:
             return self.transformer
         key = ("int8" if int8 else "bf16"), device
-        if key not in self._narrowed:
-            own = self.transformer
-            self._narrowed[key] = with_int8_layers(own) if int8 else copy.deepcopy(own).to(torch.bfloat16)
-        return self._narrowed[key]
+        narrowed = self._narrowed.get(key)
+        if narrowed is None:
+            narrowed = (with_int8_layers if int8 else _in_bf16)(self.transformer)
+            self._narrowed = {key: narrowed}
+        return narrowed
+
+    def train(self, mode: bool = True) -> Self:
+        """Weights are about to move, perhaps in steps that are replayed and run nothing of this."""
+        if mode:
+            self._narrowed = {}
+        return super().train(mode)
 
     def _pool(self, states: Tensor, inside: Tensor, lengths: Tensor) -> Tensor:
         if self.config.pooling == "mean":
@@ -163,9 +175,18 @@ class Encoder(nn.Module):
         return {"config": np.frombuffer(told.encode(), np.uint8)}
 
 
+def _in_bf16(transformer: Transformer) -> Transformer:
+    """A copy with bf16 weights. It shares all else: the frequencies of rotary positions need 32 bits."""
+    narrow = {
+        id(weight): nn.Parameter(weight.detach().to(torch.bfloat16), requires_grad=False)
+        for weight in transformer.parameters()
+    }
+    return copy.deepcopy(transformer, narrow | {id(buffer): buffer for buffer in transformer.buffers()})
+
+
 def _forget_narrowed(encoder: Encoder, _: Any) -> None:
     """Its weights are others now."""
-    encoder._narrowed.clear()
+    encoder._narrowed = {}
 
 
 def pretrained(config: EncoderConfig, longest: int) -> tuple[Encoder, Tokenizer]:
