@@ -260,3 +260,19 @@ def test_what_no_list_holds_comes_last_in_its_own_order():
     indptr, labels, scores = stack.combine(lists, 6, counts, depth=1)
     assert labels.tolist() == [1, 5, 4, 3] and indptr.tolist() == [0, 4]
     assert (np.diff(scores) <= 0).all()
+
+
+def test_scores_with_long_tails_are_learned_as_well():
+    """A member whose scores are e^(2z), one whose scores are σ(z): the same to say, and the same learned."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(400, 8))
+    Y = sparse.csr_matrix((rng.random(z.shape) < 1 / (1 + np.exp(1 - 2 * z))).astype(float))
+    counts = np.full(8, 10)
+    lost = []
+    for scores in (np.exp(2 * z), 1 / (1 + np.exp(-z))):
+        made = ranked(*(dict(enumerate(row)) for row in scores.tolist()))
+        stack = Stack.fit([made], Y[:200], counts)
+        indptr, labels, found = stack.combine([made], 8, counts)
+        p = sparse.csr_matrix((found, labels, indptr), shape=Y.shape).toarray()[200:]
+        lost.append(-np.mean(np.where(Y.toarray()[200:] > 0, np.log(p), np.log1p(-p))))
+    assert lost[0] == pytest.approx(lost[1], abs=0.02)

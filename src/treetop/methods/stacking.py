@@ -33,6 +33,8 @@ RIDGE = 0.3
 SMOOTH = 30.0
 COUNT_KNOTS = np.array([0, 1, 2, 3, 4, 6, 8, 10, 13, 17, 22], np.float64)
 """Of log2 n."""
+NEAR = 1e-3
+"""Knots that are nearer than this, as a share of the range, count as one."""
 TINY = 1e-7
 BLOCK = 1 << 18
 """Pairs whose equations are written out at a time."""
@@ -84,7 +86,12 @@ class Stack:
             lacking = np.stack([~known[part] for known in pairs.known], 1).astype(np.float64)
             return np.concatenate([*columns, lacking, np.ones((len(lacking), 1))], 1)
 
-        solved = _newton(rows, right, _penalty(knots, members + 1))
+        # Scores of no fixed range may have long tails: their knots count as evenly spaced.
+        spaced = [
+            at if one else np.arange(len(at), dtype=np.float64)
+            for at, one in zip(knots, [*bounded, True], strict=True)
+        ]
+        solved = _newton(rows, right, _penalty(spaced, members + 1))
         values = np.split(solved, np.cumsum([len(at) for at in knots]))
         parts = zip(knots, values, [*bounded, False], strict=False)
         curves = [Curve(at, value, one) for at, value, one in parts]
@@ -220,6 +227,7 @@ def _knots(values: Floats, right: npt.NDArray[np.bool_]) -> Floats:
         return np.array([0.0, 1.0])
     both = np.concatenate([values, np.resize(values[right], len(values) if right.any() else 0)])
     found = np.unique(np.quantile(both, np.linspace(0, 1, KNOTS)))
+    found = found[np.append(True, np.diff(found) > NEAR * np.ptp(found))]
     return found if len(found) > 1 else np.array([found[0], found[0] + 1])
 
 
