@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 import torch
 
@@ -9,6 +11,7 @@ from test_contract import topic_texts
 from test_neural_training import QUICK, weights
 from treetop import Dataset
 from treetop.methods.xml_cnn import XMLCNN
+from treetop.neural.training import Training
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here")
 
@@ -35,6 +38,20 @@ def test_recorded_steps_train_as_plain_ones(train, settings):
         torch.testing.assert_close(weights(recorded)[name], value, rtol=1e-2, atol=1e-3)
     losses = [[entry["loss"] for entry in model.course["epochs"]] for model in (plain, recorded)]
     assert losses[0] == pytest.approx(losses[1], rel=1e-3)
+
+
+def test_nothing_is_collected_while_a_step_is_recorded(train, monkeypatch):
+    seen = []
+    plain_step = Training.plain_step
+
+    def watched(self, batch):
+        seen.append((torch.cuda.is_current_stream_capturing(), gc.isenabled()))
+        return plain_step(self, batch)
+
+    monkeypatch.setattr(Training, "plain_step", watched)
+    fitted(train)
+    assert {(True, False), (False, True)} == set(seen)
+    assert gc.isenabled()
 
 
 @pytest.mark.parametrize("precision", ["bf16", "fp16", "fp32"])

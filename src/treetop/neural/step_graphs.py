@@ -6,6 +6,9 @@ replayed with other rows. The few shapes that `Examples.shape_of` rounds to are 
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,6 +51,18 @@ def can_record(training: Training) -> bool:
     )
 
 
+@contextmanager
+def garbage_left_alone() -> Iterator[None]:
+    """Nothing is collected meanwhile: an older graph that is freed while another is recorded spoils it."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 class StepGraphs:
     """The steps of one training."""
 
@@ -75,6 +90,6 @@ class StepGraphs:
     def _record(self, rows: Tensor, shape: Shape) -> Recorded:
         buffer = rows.clone()
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=self.pool):
+        with garbage_left_alone(), torch.cuda.graph(graph, pool=self.pool):
             loss = self.training.plain_step(self.training.examples.gather(self.parts, buffer, shape))
         return Recorded(graph, buffer, loss)

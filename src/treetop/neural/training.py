@@ -111,9 +111,12 @@ class Training:
         if can_record(self):
             self.graphs = StepGraphs(self)
         log = Log(self.config.tensorboard)
-        with progress.step(title) as report, deterministic(self.config.deterministic):
-            while self.course.epoch < self.epochs and not self._given_up():
-                self._epoch(report, log)
+        try:
+            with progress.step(title) as report, deterministic(self.config.deterministic):
+                while self.course.epoch < self.epochs and not self._given_up():
+                    self._epoch(report, log)
+        finally:
+            self.graphs = None  # and with them the memory of their steps
         self._settle()
         return self.course
 
