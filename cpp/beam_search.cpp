@@ -196,10 +196,11 @@ private:
         return beam_.row(static_cast<std::size_t>(visit.row))[static_cast<std::size_t>(visit.rank)];
     }
 
-    std::span<const std::uint32_t> hashes_of(const Visit& visit) const {
-        const std::int64_t* indptr = queries_.indptr + begin_;
-        return std::span(hashes_).subspan(static_cast<std::size_t>(indptr[visit.row] - indptr[0]),
-                                          static_cast<std::size_t>(indptr[visit.row + 1] - indptr[visit.row]));
+    Query query_of(const Visit& visit) const {
+        const std::int64_t row = begin_ + visit.row;
+        const auto first = static_cast<std::size_t>(queries_.indptr[row] - queries_.indptr[begin_]);
+        const auto features = queries_.row(row);
+        return {features, std::span(hashes_).subspan(first, features.size()), queries_.values(row)};
     }
 
     void expand(std::size_t t, const Visit& visit) {
@@ -213,7 +214,7 @@ private:
             best.offer({parent.score, parent.raw, static_cast<std::int32_t>(first)});
             return;
         }
-        score_chunk(level, parent.id, hashes_of(visit), queries_.values(begin_ + visit.row).data(), scores_.data());
+        score_chunk(level, parent.id, query_of(visit), scores_.data());
 
         const std::int32_t* labels = t + 1 == search_.levels.size() ? search_.labels : nullptr;
         float least = best.full() ? least_raw(transform, best.worst().score, parent.score) : kLowest;

@@ -52,12 +52,8 @@ void add_feature(const PackedChunk& chunk, std::uint32_t hash, float value, floa
     }
 }
 
-}  // namespace
-
-void score_chunk(const Level& level, std::int64_t parent, std::span<const std::uint32_t> hashes, const float* values,
-                 float* scores) {
-    const float* biases = level.biases + level.offsets[parent];
-    std::copy(biases, biases + level.width(parent), scores);
+void add_rows(const Level& level, std::int64_t parent, std::span<const std::uint32_t> hashes, const float* values,
+              float* scores) {
     if (PackedChunk::count(level, parent) == 0) return;
     const PackedChunk chunk(level, parent);
     // The loop waits for memory more than for anything else: fetch where the buckets begin, then what they hold.
@@ -70,6 +66,32 @@ void score_chunk(const Level& level, std::int64_t parent, std::span<const std::u
     with_packing(chunk.shift, chunk.width, chunk.codes != nullptr, [&]<typename P>(P) {
         for (std::size_t j = 0; j < hashes.size(); ++j) add_feature<P>(chunk, hashes[j], values[j], scores);
     });
+}
+
+void add_tables(const Level& level, std::int64_t parent, std::span<const std::int32_t> features, const float* values,
+                float* scores) {
+    with_weight_type(level.codes != nullptr, [&]<typename Weight>(Weight) {
+        const Table<Weight> table(level, parent);
+        for (std::size_t j = 0; j < features.size(); ++j) {
+            const std::int64_t row = features[j] - level.first_dense();
+            if (row < 0 || row >= level.dense) continue;
+            for (std::size_t c = 0; c < table.width; ++c) {
+                scores[c] += values[j] * table.weight(static_cast<std::size_t>(row), c);
+            }
+        }
+    });
+}
+
+}  // namespace
+
+void score_chunk(const Level& level, std::int64_t parent, const Query& query, float* scores) {
+    const float* biases = level.biases + level.offsets[parent];
+    std::copy(biases, biases + level.width(parent), scores);
+    const auto begin = query.features.begin();
+    const auto dense = std::lower_bound(begin, query.features.end(), level.first_dense());
+    const auto rows = static_cast<std::size_t>(dense - begin);
+    add_rows(level, parent, query.hashes.first(rows), query.values.data(), scores);
+    add_tables(level, parent, query.features.subspan(rows), query.values.data() + rows, scores);
 }
 
 }  // namespace treetop

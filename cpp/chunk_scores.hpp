@@ -12,9 +12,14 @@ namespace treetop {
 // any of them.
 inline constexpr std::int64_t kLeastScores = 256;
 
-// scores[c] = bias(c) + sum_j values[j] · w(feature j, c), summed in the order of the query's features, which come
-// scattered in `hashes`.
-void score_chunk(const Level& level, std::int64_t parent, std::span<const std::uint32_t> hashes, const float* values,
-                 float* scores);
+// A text: its features in ascending order, the same scattered, and their values.
+struct Query {
+    std::span<const std::int32_t> features;
+    std::span<const std::uint32_t> hashes;
+    std::span<const float> values;
+};
+
+// scores[c] = bias(c) + sum_j values[j] · w(feature j, c), summed in the order of the query's features.
+void score_chunk(const Level& level, std::int64_t parent, const Query& query, float* scores);
 
 }  // namespace treetop

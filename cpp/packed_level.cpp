@@ -62,7 +62,8 @@ private:
 
 class ChunkPacker {
 public:
-    ChunkPacker(const PlainLevel& level, int bits, bool coded) : level_(level), bits_(bits), coded_(coded) {}
+    ChunkPacker(const PlainLevel& level, int bits, std::int64_t first_dense, bool coded)
+        : level_(level), bits_(bits), first_dense_(first_dense), coded_(coded) {}
 
     struct Plan {
         std::int64_t pointers = 0;
@@ -133,6 +134,24 @@ public:
         });
     }
 
+    // `table` is full of zeros.
+    void write_table(std::int64_t parent, const Codebook& codebook, std::uint8_t* table) const {
+        const auto p = static_cast<std::size_t>(parent);
+        const auto last = static_cast<std::size_t>(level_.chunks[p + 1]);
+        for (auto r = static_cast<std::size_t>(level_.chunks[p]); r < last; ++r) {
+            const std::int64_t row = level_.features[r] - first_dense_;
+            if (row < 0) continue;
+            for (auto e = static_cast<std::size_t>(level_.rows[r]); e < static_cast<std::size_t>(level_.rows[r + 1]); ++e) {
+                const auto place = static_cast<std::size_t>(row * width(parent) + level_.children[e]);
+                if (coded_) {
+                    table[place] = codebook.code(level_.weights[e]);
+                } else {
+                    put(table + place * sizeof(float), level_.weights[e]);
+                }
+            }
+        }
+    }
+
 private:
     static constexpr std::size_t kMostRows = std::numeric_limits<std::uint16_t>::max();
 
@@ -153,12 +172,13 @@ private:
         return level_.offsets[p + 1] - level_.offsets[p];
     }
 
-    // The rows of a parent by bucket (the upper bits of the hash), singles first; long rows in pieces.
+    // The rows of a parent that no table holds, by bucket (the upper bits of the hash), singles first; long rows in pieces.
     void sort_rows(std::int64_t parent, int shift) {
         const auto p = static_cast<std::size_t>(parent);
         rows_.clear();
         const auto last = static_cast<std::size_t>(level_.chunks[p + 1]);
         for (auto r = static_cast<std::size_t>(level_.chunks[p]); r < last; ++r) {
+            if (level_.features[r] >= first_dense_) continue;
             const std::uint32_t hash = scatter(level_.features[r], bits_);
             const auto end = static_cast<std::size_t>(level_.rows[r + 1]);
             for (auto first = static_cast<std::size_t>(level_.rows[r]); first < end; first += kPairsPerRow) {
@@ -203,9 +223,25 @@ private:
 
     const PlainLevel& level_;
     int bits_;
+    std::int64_t first_dense_;
     bool coded_;
     std::vector<PackedRow> rows_;
 };
+
+void unpack_table(const Level& level, std::int64_t parent, Triples& triples) {
+    with_weight_type(level.codes != nullptr, [&]<typename Weight>(Weight) {
+        const Table<Weight> table(level, parent);
+        for (std::size_t f = 0; f < static_cast<std::size_t>(level.dense); ++f) {
+            for (std::size_t c = 0; c < table.width; ++c) {
+                const float weight = table.weight(f, c);
+                if (weight == 0.0F) continue;
+                triples.nodes.push_back(level.offsets[parent] + static_cast<std::int64_t>(c));
+                triples.features.push_back(static_cast<std::int32_t>(level.first_dense() + static_cast<std::int64_t>(f)));
+                triples.weights.push_back(weight);
+            }
+        }
+    });
+}
 
 }  // namespace
 
@@ -220,11 +256,25 @@ std::int32_t gather(std::uint32_t hash, int bits) {
     return static_cast<std::int32_t>((hash * inverse) & ((std::uint32_t{1} << bits) - 1U));
 }
 
-PackedArrays pack(const PlainLevel& level, std::int64_t features, bool coded, int threads,
+std::int64_t dense_features(const PlainLevel& level, std::int64_t features) {
+    std::vector<std::int64_t> weights(static_cast<std::size_t>(features), 0);
+    for (std::size_t r = 0; r < level.features.size(); ++r) {
+        weights[static_cast<std::size_t>(level.features[r])] += level.rows[r + 1] - level.rows[r];
+    }
+    const std::int64_t nodes = level.offsets.back();
+    std::int64_t best = 0, most = 0, gained = 0;
+    for (std::int64_t dense = 1; dense <= features; ++dense) {
+        gained += 3 * weights[static_cast<std::size_t>(features - dense)] - nodes;
+        if (gained > most) most = gained, best = dense;
+    }
+    return best;
+}
+
+PackedArrays pack(const PlainLevel& level, std::int64_t features, std::int64_t dense, bool coded, int threads,
                   std::span<const float> codes) {
     const int bits = feature_bits(features);
     const auto parents = static_cast<std::int64_t>(level.offsets.size()) - 1;
-    std::vector<ChunkPacker> packers(static_cast<std::size_t>(std::max(threads, 1)), ChunkPacker(level, bits, coded));
+    std::vector<ChunkPacker> packers(static_cast<std::size_t>(std::max(threads, 1)), ChunkPacker(level, bits, features - dense, coded));
     std::vector<ChunkPacker::Plan> plans(static_cast<std::size_t>(parents));
     parallel_for(parents, threads, [&](std::int64_t p, int worker) {
         plans[static_cast<std::size_t>(p)] = packers[static_cast<std::size_t>(worker)].plan(p);
@@ -239,6 +289,8 @@ PackedArrays pack(const PlainLevel& level, std::int64_t features, bool coded, in
     }
     packed.buckets.resize(static_cast<std::size_t>(packed.chunks.back()));
     packed.bytes.resize(static_cast<std::size_t>(packed.starts.back()) + Level::kSlack);
+    const std::size_t dense_bytes = static_cast<std::size_t>(dense) * (coded ? 1 : sizeof(float));  // of one node
+    packed.tables.resize(dense_bytes * static_cast<std::size_t>(level.offsets.back()));
     const Codebook codebook =
         codes.empty() ? Codebook(coded ? level.weights : std::span<const float>{}) : Codebook::of_values(codes);
     parallel_for(parents, threads, [&](std::int64_t parent, int worker) {
@@ -246,6 +298,8 @@ PackedArrays pack(const PlainLevel& level, std::int64_t features, bool coded, in
         packers[static_cast<std::size_t>(worker)].write(parent, plans[p], codebook,
                                                         packed.buckets.data() + packed.chunks[p],
                                                         packed.bytes.data() + packed.starts[p]);
+        packers[static_cast<std::size_t>(worker)].write_table(
+            parent, codebook, packed.tables.data() + dense_bytes * static_cast<std::size_t>(level.offsets[p]));
     });
     if (coded) packed.codes = codebook.values();
     return packed;
@@ -260,6 +314,7 @@ Triples unpack(const Level& level) {
 Triples unpack(const Level& level, std::span<const std::int64_t> parents) {
     Triples triples;
     for (const std::int64_t parent : parents) {
+        unpack_table(level, parent, triples);
         const std::int64_t buckets = PackedChunk::count(level, parent);
         if (buckets == 0) continue;
         const PackedChunk chunk(level, parent);

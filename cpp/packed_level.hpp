@@ -12,6 +12,9 @@
 // Most rows are singles. Keys take 8, 16 or 32 bits as m - b needs, children as the parent's width needs. A row of
 // more than 256 pairs is cut into several with the same key. Weights are floats, or bytes that stand for one of 256
 // values of the level.
+//
+// The last features may be dense, as the numbers of an encoder's vector are: many nodes have weights for them. These
+// are in no bucket. Each parent has a table of dense x width weights, zeros among them, which is read from end to end.
 #pragma once
 
 #include <bit>
@@ -37,6 +40,9 @@ struct Level {
     const std::int64_t* starts = nullptr;   // bytes of p: [starts[p], starts[p+1])
     const std::uint32_t* buckets = nullptr;  // where each bucket begins among its parent's bytes, and the last ends
     const std::uint8_t* bytes = nullptr;
+    const std::uint8_t* tables = nullptr;  // of p: dense * width(p) weights, behind those of the parents before
+    std::int64_t dense = 0;                // features that have tables in place of rows
+    std::int64_t features = 0;
     const float* codes = nullptr;   // the weights that the 256 bytes stand for; null: weights are floats
     const float* biases = nullptr;  // one per child node
     std::int64_t widest = 0;        // most children of a parent
@@ -47,6 +53,7 @@ struct Level {
     std::int64_t width(std::int64_t parent) const { return offsets[parent + 1] - offsets[parent]; }
     std::int64_t nodes() const { return offsets[parents]; }
     bool carries(std::int64_t parent) const { return !last && width(parent) == 1; }
+    std::int64_t first_dense() const { return features - dense; }
 };
 
 // m for so many features.
@@ -89,6 +96,25 @@ struct PackedChunk {
     }
 };
 
+// The dense weights of a parent: weight(f, c) of the child c for the f-th dense feature.
+template <typename Weight>
+struct Table {
+    const std::uint8_t* weights;
+    std::size_t width;
+    const float* codes;
+
+    Table(const Level& level, std::int64_t parent)
+        : weights(level.tables + static_cast<std::size_t>(level.dense * level.offsets[parent]) * sizeof(Weight)),
+          width(static_cast<std::size_t>(level.width(parent))),
+          codes(level.codes) {}
+
+    float weight(std::size_t f, std::size_t c) const {
+        const std::uint8_t* at = weights + (f * width + c) * sizeof(Weight);
+        if constexpr (sizeof(Weight) == 1) return codes[*at];
+        return read_as<float>(at);
+    }
+};
+
 template <typename Key_, typename Child_, typename Weight_>
 struct Packing {
     using Key = Key_;
@@ -98,12 +124,18 @@ struct Packing {
     static constexpr std::size_t kHeader = 3;
 };
 
+// Calls task with a weight as it is stored.
+template <typename Task>
+void with_weight_type(bool coded, Task&& task) {
+    if (coded) return task(std::uint8_t{});
+    return task(float{});
+}
+
 // Calls task with the Packing of a chunk.
 template <typename Task>
 void with_packing(int shift, std::int64_t width, bool coded, Task&& task) {
     const auto with_weight = [&]<typename Key, typename Child>() {
-        if (coded) return task(Packing<Key, Child, std::uint8_t>{});
-        return task(Packing<Key, Child, float>{});
+        with_weight_type(coded, [&]<typename Weight>(Weight) { task(Packing<Key, Child, Weight>{}); });
     };
     const auto with_child = [&]<typename Key>() {
         if (width <= 0x100) return with_weight.template operator()<Key, std::uint8_t>();
@@ -176,12 +208,16 @@ struct PlainLevel {
 struct PackedArrays {
     std::vector<std::int64_t> chunks, starts;
     std::vector<std::uint32_t> buckets;
-    std::vector<std::uint8_t> bytes;
+    std::vector<std::uint8_t> bytes, tables;
     std::vector<float> codes;  // empty where weights are floats
 };
 
+// How many of the last features to take as dense: a dense one has weights for a third of the nodes or more, and a few
+// others may lie between them.
+std::int64_t dense_features(const PlainLevel& level, std::int64_t features);
+
 // `codes`: the values of an older level, whose bytes shall stay; none: the level's own.
-PackedArrays pack(const PlainLevel& level, std::int64_t features, bool coded, int threads,
+PackedArrays pack(const PlainLevel& level, std::int64_t features, std::int64_t dense, bool coded, int threads,
                   std::span<const float> codes = {});
 
 struct Triples {  // unordered

@@ -124,15 +124,25 @@ def _cube(gap):
     return gap * gap * gap
 
 
+def beside_vectors(X, width, seed):
+    """X, then dense columns: what an encoder would give."""
+    vectors = np.random.default_rng(seed).normal(size=(X.shape[0], width)).astype(np.float32)
+    vectors[:, width // 2] = 0  # a number that says nothing
+    return sparse.hstack([X, sparse.csr_matrix(vectors)], format="csr", dtype=np.float32)
+
+
 @pytest.mark.parametrize("bits", [8, 32])
 @pytest.mark.parametrize("transform", ["log-l3-hinge", "log-l1-hinge", "log-sigmoid"])
-def test_search_equals_a_plain_one_exactly(transform, bits):
-    X, Y = planted(400, 90, 120, seed=2)
+@pytest.mark.parametrize("width", [0, 20])
+def test_search_equals_a_plain_one_exactly(transform, bits, width):
+    X, Y = planted(400, 90, 1200, seed=2)
+    X = beside_vectors(X, width, seed=3) if width else X
     settings = TreeConfig(branching=4, leaf_size=8)
     tree = build_tree(pifa(X, Y, share_rows=True, threads=1), settings, seed=0, threads=1)
     config = LinearConfig(transform=transform, weight_bits=bits, beam=(3,))
     model = TreeModel.fit(X, Y, tree, config)
     assert tree.depth == 3
+    assert model.levels[-1].dense == width
     indptr, ids, scores = model.rank(X, 4, threads=2)
     for row, expected in enumerate(plain_beam_search(model, X, [3, 3, 4])):
         mine = slice(indptr[row], indptr[row + 1])
@@ -141,24 +151,25 @@ def test_search_equals_a_plain_one_exactly(transform, bits):
 
 
 def test_damaged_bytes_do_no_harm():
-    X, Y = planted(200, 40, 80, seed=1)
+    X, Y = planted(200, 40, 800, seed=1)
+    X = beside_vectors(X, 20, seed=2)
     settings = TreeConfig(branching=4, leaf_size=10)
     tree = build_tree(pifa(X, Y, share_rows=True, threads=1), settings, seed=0, threads=1)
-    model = TreeModel.fit(X, Y, tree, LinearConfig())
+    model = TreeModel.fit(X, Y, tree, LinearConfig(threshold=0.01))
     rng = np.random.default_rng(0)
-    for name in ("bytes", "buckets", "chunks", "starts"):
+    for name in ("bytes", "tables", "buckets", "chunks", "starts"):
         for _ in range(20):
             levels = list(model.levels)
-            number = int(rng.integers(len(levels)))
+            number = len(levels) - 1
             array = getattr(levels[number], name).copy()
             raw = array.view(np.uint8)
             at = rng.integers(0, len(raw), max(1, len(raw) // 50))
             raw[at] = rng.integers(0, 256, len(at))
             levels[number] = dataclasses.replace(levels[number], **{name: array})
             with contextlib.suppress(DataError):
-                damaged = TreeModel(tree, levels, model.config, 80)
+                damaged = TreeModel(tree, levels, model.config, 820)
                 damaged.rank(X, 5)
-                levels[number].to_csr(80)
+                levels[number].to_csr(820)
 
 
 def test_arrays_that_do_not_fit_are_refused():
@@ -168,6 +179,7 @@ def test_arrays_that_do_not_fit_are_refused():
         "starts": packed.starts + 1,
         "buckets": packed.buckets[:-1],
         "bytes": packed.bytes[:-1],
+        "tables": np.zeros(3, np.uint8),
         "codes": np.zeros(3, np.float32),
         "biases": packed.biases[:-1],
     }.items():

@@ -22,9 +22,10 @@ namespace {
 class BoundLevel {
 public:
     BoundLevel(In<std::int64_t> offsets, In<std::int64_t> chunks, In<std::int64_t> starts, In<std::uint32_t> buckets,
-               In<std::uint8_t> bytes, In<float> codes, In<float> biases, std::int64_t features, bool last)
-        : offsets_(offsets), chunks_(chunks), starts_(starts), buckets_(buckets), bytes_(bytes), codes_(codes),
-          biases_(biases) {
+               In<std::uint8_t> bytes, In<std::uint8_t> tables, In<float> codes, In<float> biases,
+               std::int64_t features, bool last)
+        : offsets_(offsets), chunks_(chunks), starts_(starts), buckets_(buckets), bytes_(bytes), tables_(tables),
+          codes_(codes), biases_(biases) {
         require(features >= 0 && features <= INT32_MAX, "the number of features is out of range");
         require(ascending(offsets) && ascending(chunks) && ascending(starts), "level pointers must ascend from 0");
         require(chunks.size() == offsets.size() && starts.size() == offsets.size(),
@@ -42,6 +43,12 @@ public:
         level_.starts = starts.data();
         level_.buckets = buckets.data();
         level_.bytes = bytes.data();
+        level_.tables = tables.data();
+        const std::int64_t weights = level_.nodes() * static_cast<std::int64_t>(codes.size() == 0 ? sizeof(float) : 1);
+        level_.dense = weights == 0 ? 0 : static_cast<std::int64_t>(tables.size()) / weights;
+        level_.features = features;
+        require(level_.dense * weights == static_cast<std::int64_t>(tables.size()) && level_.dense <= features,
+                "the tables of dense features have a wrong size");
         level_.codes = codes.size() == 0 ? nullptr : codes.data();
         level_.biases = biases.data();
         level_.feature_bits = feature_bits(features);
@@ -61,7 +68,7 @@ public:
 private:
     In<std::int64_t> offsets_, chunks_, starts_;
     In<std::uint32_t> buckets_;
-    In<std::uint8_t> bytes_;
+    In<std::uint8_t> bytes_, tables_;
     In<float> codes_, biases_;
     Level level_;
 };
@@ -122,27 +129,29 @@ void bind_search(nb::module_& module) {
         "pack_level",
         [](In<std::int64_t> offsets, In<std::int64_t> chunks, In<std::int32_t> features, In<std::int64_t> rows,
            In<std::int32_t> children, In<float> weights, std::int64_t n_features, bool coded, int threads,
-           std::optional<In<float>> codes) {
+           std::optional<In<float>> codes, std::optional<std::int64_t> dense) {
             const PlainLevel level = plain_level(offsets, chunks, features, rows, children, weights, n_features);
+            require(!dense || (*dense >= 0 && *dense <= n_features), "there are not so many features");
             require(!codes || (coded && codes->size() == 256), "a coded level has 256 codes");
             PackedArrays packed;
             {
                 nb::gil_scoped_release free;
-                packed = pack(level, n_features, coded, threads, codes ? span_of(*codes) : std::span<const float>{});
+                packed = pack(level, n_features, dense ? *dense : dense_features(level, n_features), coded, threads,
+                              codes ? span_of(*codes) : std::span<const float>{});
             }
             return std::make_tuple(give(std::move(packed.chunks)), give(std::move(packed.starts)),
                                    give(std::move(packed.buckets)), give(std::move(packed.bytes)),
-                                   give(std::move(packed.codes)));
+                                   give(std::move(packed.tables)), give(std::move(packed.codes)));
         },
         nb::arg("offsets"), nb::arg("chunks"), nb::arg("features"), nb::arg("rows"), nb::arg("children"),
         nb::arg("weights"), nb::arg("n_features"), nb::arg("coded"), nb::arg("threads"),
-        nb::arg("codes").none() = nb::none());
+        nb::arg("codes").none() = nb::none(), nb::arg("dense").none() = nb::none());
 
     nb::class_<BoundLevel>(module, "Level")
         .def(nb::init<In<std::int64_t>, In<std::int64_t>, In<std::int64_t>, In<std::uint32_t>, In<std::uint8_t>,
-                      In<float>, In<float>, std::int64_t, bool>(),
+                      In<std::uint8_t>, In<float>, In<float>, std::int64_t, bool>(),
              nb::arg("offsets"), nb::arg("chunks"), nb::arg("starts"), nb::arg("buckets"), nb::arg("bytes"),
-             nb::arg("codes"), nb::arg("biases"), nb::arg("n_features"), nb::arg("last"))
+             nb::arg("tables"), nb::arg("codes"), nb::arg("biases"), nb::arg("n_features"), nb::arg("last"))
         .def(
             "unpack",
             [](const BoundLevel& self, std::optional<In<std::int64_t>> parents) {

@@ -149,8 +149,13 @@ def pack_level(
     coded: bool,
     threads: int,
     codes: _F32 | None = None,
-) -> tuple[_I64, _I64, npt.NDArray[np.uint32], npt.NDArray[np.uint8], _F32]:
-    """``chunks, starts, buckets, bytes, codes`` of a packed level; ``codes`` of an older one may be kept."""
+    dense: int | None = None,
+) -> tuple[_I64, _I64, npt.NDArray[np.uint32], npt.NDArray[np.uint8], npt.NDArray[np.uint8], _F32]:
+    """``chunks, starts, buckets, bytes, tables, codes`` of a packed level.
+
+    ``codes`` of an older one may be kept. ``dense``: how many of the last features have tables; else those do
+    that a third of the nodes have weights for.
+    """
 
 class Level:
     """A packed level ready for use. The arrays are used where they lie, and checked as they are used."""
@@ -162,6 +167,7 @@ class Level:
         starts: _I64,
         buckets: npt.NDArray[np.uint32],
         bytes: npt.NDArray[np.uint8],
+        tables: npt.NDArray[np.uint8],
         codes: _F32,
         biases: _F32,
         n_features: int,

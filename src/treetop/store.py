@@ -29,7 +29,7 @@ from . import __version__
 from .errors import ModelError, TreetopError
 
 FORMAT = "treetop-model"
-VERSION = 3
+VERSION = 4
 MANIFEST = "manifest.json"
 TEMPORARY = ".treetop-"
 """How the names of temporary folders begin."""

@@ -23,6 +23,7 @@ class LevelWeights:
     starts: npt.NDArray[np.int64]
     buckets: npt.NDArray[np.uint32]
     bytes: npt.NDArray[np.uint8]
+    tables: npt.NDArray[np.uint8]
     codes: npt.NDArray[np.float32]
     biases: npt.NDArray[np.float32]
     n_features: int
@@ -33,6 +34,7 @@ class LevelWeights:
         "starts": np.int64,
         "buckets": np.uint32,
         "bytes": np.uint8,
+        "tables": np.uint8,
         "codes": np.float32,
         "biases": np.float32,
     }
@@ -52,15 +54,27 @@ class LevelWeights:
         last: bool,
         bits: int,
         codes: npt.NDArray[np.float32] | None = None,
+        dense: int | None = None,
         threads: int = 1,
     ) -> LevelWeights:
         """From the arrays of ``train_levels``. With ``bits`` 8 a weight is the nearest of 255 values.
 
-        ``codes``: these values, where they are those of an older level; else they are chosen for the weights.
+        ``codes``: these values, and ``dense``: as many of the last features in tables, where they are those
+        of an older level; else they are chosen for the weights.
         """
         try:
             arrays = _native.pack_level(
-                offsets, chunks, features, rows, children, weights, n_features, bits == 8, threads, codes
+                offsets,
+                chunks,
+                features,
+                rows,
+                children,
+                weights,
+                n_features,
+                bits == 8,
+                threads,
+                codes,
+                dense,
             )
         except ValueError as error:
             raise DataError(f"the weights of a level cannot be packed: {error}") from None
@@ -72,6 +86,12 @@ class LevelWeights:
             return _native.Level(self.offsets, n_features=self.n_features, last=self.last, **self.state())
         except ValueError as error:
             raise DataError(f"the weights of a level do not fit together: {error}") from None
+
+    @property
+    def dense(self) -> int:
+        """How many of the last features have tables."""
+        weights = len(self.biases) * (1 if len(self.codes) else self.codes.itemsize)
+        return len(self.tables) // max(weights, 1)
 
     def state(self) -> dict[str, npt.NDArray]:
         """Plain arrays for the store; the offsets are the tree's."""

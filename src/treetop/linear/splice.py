@@ -27,7 +27,7 @@ def spliced(
     """``level`` with the classifiers of ``nodes`` (ascending) as in ``trained``, which holds no others.
 
     ``offsets``: the children of every parent now; new ones come after the old ones, and are among ``nodes``.
-    Coded weights keep the level's codes, unless nothing of it is left.
+    Coded weights keep the level's codes, and dense features stay the same, unless nothing of it is left.
     """
     if not len(nodes):
         return level
@@ -61,6 +61,7 @@ def spliced(
         last=level.last,
         bits=8 if len(level.codes) else 32,
         codes=level.codes if level.codes.any() and not replaced.all() else None,
+        dense=None if replaced.all() else level.dense,
         threads=threads,
     )
     all_biases = np.zeros(len(replaced), np.float32)
@@ -68,6 +69,8 @@ def spliced(
     all_biases[nodes] = biases
     new_chunks, buckets = _joined(level.chunks, level.buckets, packed.chunks, packed.buckets, touched)
     starts, content = _joined(level.starts, level.bytes, packed.starts, packed.bytes, touched)
+    a_node = len(packed.tables) // int(widths[touched].sum())  # its bytes
+    _, tables = _joined(a_node * level.offsets, level.tables, a_node * packed.offsets, packed.tables, touched)
     slack = packed.bytes[packed.starts[-1] :]  # that the search may read behind the last chunk
     return LevelWeights(
         offsets,
@@ -75,6 +78,7 @@ def spliced(
         starts,
         buckets,
         np.append(content, slack),
+        tables,
         packed.codes,
         all_biases,
         level.n_features,
