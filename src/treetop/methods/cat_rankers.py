@@ -21,16 +21,17 @@ from .base import Ranked
 from .features import USUAL_TFIDF
 
 
+USUAL_TREE = TreeConfig(leaf_size=100)
+USUAL_RANKERS = LinearConfig(negatives=("tfn", "tfn+man"), threshold=0.01, beam=(30,), last_transform="alone")
+
+
 @dataclass(frozen=True)
 class CatRankersConfig(Config):
     """Their features, their tree, and how they are solved."""
 
     tfidf: TfidfConfig = part(USUAL_TFIDF, "their features of texts")
-    tree: TreeConfig = part(TreeConfig(leaf_size=100), "their tree")
-    linear: LinearConfig = part(
-        LinearConfig(negatives=("tfn", "tfn+man"), threshold=0.01, beam=(30,), last_transform="alone"),
-        "how they are solved and searched",
-    )
+    tree: TreeConfig = part(USUAL_TREE, "their tree")
+    linear: LinearConfig = part(USUAL_RANKERS, "how they are solved and searched")
 
     def check(self) -> None:
         if self.tree.vectors not in FROM_EXAMPLES:

@@ -18,6 +18,7 @@ from ..linear.config import COST_SPACE
 from ..search_space import SearchSpace
 from ..tree import TreeConfig, trees_of
 from .base import Ranked
+from .cat_rankers import USUAL_RANKERS, USUAL_TREE
 from .joined_features import JoinedConfig, JoinedMethod
 from .level_tuning import BOOTSTRAPS, LevelTuning
 
@@ -51,11 +52,8 @@ class XRTransformerConfig(JoinedConfig):
     lowest: int = setting(0, "fine-tune on so many of the lowest levels only; 0: on all", at_least=0)
     refine: bool = setting(True, "make a new tree of the rankers' features; else the first one is kept")
     tree: TreeConfig = part(TreeConfig(leaf_size=16, top=128), "the tree to fine-tune on")
-    refined: TreeConfig = part(TreeConfig(leaf_size=100), "the tree of the rankers")
-    linear: LinearConfig = part(
-        LinearConfig(negatives=("tfn", "tfn+man"), threshold=0.01, beam=(50,), last_transform="alone"),
-        "the rankers",
-    )
+    refined: TreeConfig = part(USUAL_TREE, "the tree of the rankers")
+    linear: LinearConfig = part(USUAL_RANKERS, "the rankers")
 
 
 class XRTransformer(JoinedMethod):
