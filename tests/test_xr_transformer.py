@@ -148,6 +148,16 @@ def test_switches(settings, train, test):
         assert last == {1: 3, 2: 4, 3: 5}
 
 
+def test_an_encoder_that_is_not_tuned_reads_the_texts_once(train, monkeypatch):
+    asked = []
+    vectors = XRTransformer.text_vectors
+    monkeypatch.setattr(
+        XRTransformer, "text_vectors", lambda *a, **named: asked.append(named) or vectors(*a, **named)
+    )
+    XRTransformer(**(QUICK | {"epochs": 0})).fit(train)
+    assert asked == [{"published": True}]
+
+
 def test_held_out_texts_have_no_place():
     with pytest.raises(ConfigError, match="leave out validation and patience"):
         XRTransformer(validation=0.1)

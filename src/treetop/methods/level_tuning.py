@@ -66,7 +66,8 @@ class LevelTuning:
         self.tree = tree
         self.relevance = relevance_chain(Y, tree)
         small = [level for level, size in enumerate(tree.sizes) if size <= self.config.max_clusters]
-        self.levels = small[-self.config.lowest :] if self.config.lowest else small
+        chosen = small[-self.config.lowest :] if self.config.lowest else small
+        self.levels = chosen if any(self.config.steps or [self.config.epochs]) else []
         self.device = chosen_device(self.config.device)
         self.entries: list[dict[str, Any]] = []
         self.seconds = 0.0
