@@ -141,7 +141,8 @@ public:
         for (auto r = static_cast<std::size_t>(level_.chunks[p]); r < last; ++r) {
             const std::int64_t row = level_.features[r] - first_dense_;
             if (row < 0) continue;
-            for (auto e = static_cast<std::size_t>(level_.rows[r]); e < static_cast<std::size_t>(level_.rows[r + 1]); ++e) {
+            const auto end = static_cast<std::size_t>(level_.rows[r + 1]);
+            for (auto e = static_cast<std::size_t>(level_.rows[r]); e < end; ++e) {
                 const auto place = static_cast<std::size_t>(row * width(parent) + level_.children[e]);
                 if (coded_) {
                     table[place] = codebook.code(level_.weights[e]);
@@ -236,7 +237,8 @@ void unpack_table(const Level& level, std::int64_t parent, Triples& triples) {
                 const float weight = table.weight(f, c);
                 if (weight == 0.0F) continue;
                 triples.nodes.push_back(level.offsets[parent] + static_cast<std::int64_t>(c));
-                triples.features.push_back(static_cast<std::int32_t>(level.first_dense() + static_cast<std::int64_t>(f)));
+                const std::int64_t feature = level.first_dense() + static_cast<std::int64_t>(f);
+                triples.features.push_back(static_cast<std::int32_t>(feature));
                 triples.weights.push_back(weight);
             }
         }
@@ -256,7 +258,7 @@ std::int32_t gather(std::uint32_t hash, int bits) {
     return static_cast<std::int32_t>((hash * inverse) & ((std::uint32_t{1} << bits) - 1U));
 }
 
-std::int64_t dense_features(const PlainLevel& level, std::int64_t features) {
+std::int64_t dense_features(const PlainLevel& level, std::int64_t features, bool coded) {
     std::vector<std::int64_t> weights(static_cast<std::size_t>(features), 0);
     for (std::size_t r = 0; r < level.features.size(); ++r) {
         weights[static_cast<std::size_t>(level.features[r])] += level.rows[r + 1] - level.rows[r];
@@ -264,7 +266,7 @@ std::int64_t dense_features(const PlainLevel& level, std::int64_t features) {
     const std::int64_t nodes = level.offsets.back();
     std::int64_t best = 0, most = 0, gained = 0;
     for (std::int64_t dense = 1; dense <= features; ++dense) {
-        gained += 3 * weights[static_cast<std::size_t>(features - dense)] - nodes;
+        gained += 3 * weights[static_cast<std::size_t>(features - dense)] - (coded ? nodes : 2 * nodes);
         if (gained > most) most = gained, best = dense;
     }
     return best;

@@ -212,9 +212,9 @@ struct PackedArrays {
     std::vector<float> codes;  // empty where weights are floats
 };
 
-// How many of the last features to take as dense: a dense one has weights for a third of the nodes or more, and a few
-// others may lie between them.
-std::int64_t dense_features(const PlainLevel& level, std::int64_t features);
+// How many of the last features to take as dense: a dense one has weights for a third of the nodes or more (two thirds
+// where weights are floats: in a row the number of a child takes little more), and a few others may lie between them.
+std::int64_t dense_features(const PlainLevel& level, std::int64_t features, bool coded);
 
 // `codes`: the values of an older level, whose bytes shall stay; none: the level's own.
 PackedArrays pack(const PlainLevel& level, std::int64_t features, std::int64_t dense, bool coded, int threads,

@@ -133,8 +133,8 @@ def test_finished_levels_are_used_where_they_lie(data, tmp_path):
     folder = tmp_path / "unfinished"
     with checkpoints.keeping(folder, resume=False):
         model = treetop.XRLinear(**SETTINGS).fit(data)
-        weights = [level.bytes for level in model.forest.models[0].levels]
-        kept = [np.load(path, mmap_mode="r") for path in folder.glob("level-*/bytes.npy")]
+        weights = [level.tables for level in model.forest.models[0].levels]
+        kept = [np.load(path, mmap_mode="r") for path in folder.glob("level-*/tables.npy")]
         assert len(weights) == len(kept)
         if sys.platform != "win32":
             assert all(isinstance(array, np.memmap) for array in weights)

@@ -61,10 +61,12 @@ def test_every_method_learns_in_bf16(train, test, method):
 
 
 @pytest.mark.parametrize("method", ["flat-transformer", "xr-transformer", "x-transformer"])
-def test_the_processor_gives_the_same_answers(train, test, method, tmp_path):
+def test_a_loaded_model_and_the_processor_give_the_same_answers(train, test, method, tmp_path):
     model = fitted(method, train, precision="fp32")
     there = model.predict(test, k=6).to_csr().toarray()
     model.save(tmp_path / "model")
+    again = treetop.load(tmp_path / "model").predict(test, k=6).to_csr().toarray()
+    assert np.abs(there - again).max() < 1e-4
     here = treetop.load(tmp_path / "model", device="cpu").predict(test, k=6).to_csr().toarray()
     narrow = treetop.load(tmp_path / "model", device="cpu", int8=True).predict(test, k=6).to_csr().toarray()
     assert np.abs(there - here).max() < 1e-2

@@ -136,7 +136,7 @@ void bind_search(nb::module_& module) {
             PackedArrays packed;
             {
                 nb::gil_scoped_release free;
-                packed = pack(level, n_features, dense ? *dense : dense_features(level, n_features), coded, threads,
+                packed = pack(level, n_features, dense ? *dense : dense_features(level, n_features, coded), coded, threads,
                               codes ? span_of(*codes) : std::span<const float>{});
             }
             return std::make_tuple(give(std::move(packed.chunks)), give(std::move(packed.starts)),
@@ -213,7 +213,7 @@ void bind_search(nb::module_& module) {
                 kinds.push_back(transform_named(transforms[t]));
                 kinds.back().discount = discounts[t];
                 require(beams[t] >= 1, "beam sizes must be at least 1");
-                require(views[t].feature_bits == feature_bits(features), "the model has other features than the input");
+                require(views[t].features == features, "the model has other features than the input");
                 require(t == 0 ? start || views[t].parents == 1 : views[t].parents == views[t - 1].nodes(),
                         "the levels do not fit together");
             }

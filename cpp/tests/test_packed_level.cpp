@@ -45,10 +45,12 @@ void the_last_features_are_dense_if_a_third_of_the_nodes_know_them() {
     const std::vector<std::int32_t> children{0, 0, 0, 1, 2, 1, 0, 2, 0, 1, 2, 0, 1, 2};
     const std::vector<float> weights(14, 1.0F);
     // Gains of 3 weights - 4, from the last feature on: 8, 5, 2, -1, 8.
-    CHECK(treetop::dense_features({offsets, chunks, features, rows, children, weights}, 5) == 5);
+    CHECK(treetop::dense_features({offsets, chunks, features, rows, children, weights}, 5, true) == 5);
+    // Of 3 weights - 8: 4, 1, -2, -5, 4.
+    CHECK(treetop::dense_features({offsets, chunks, features, rows, children, weights}, 5, false) == 2);
     // One feature more that no node knows, then 20: -4 each.
-    CHECK(treetop::dense_features({offsets, chunks, features, rows, children, weights}, 6) == 6);
-    CHECK(treetop::dense_features({offsets, chunks, features, rows, children, weights}, 25) == 0);
+    CHECK(treetop::dense_features({offsets, chunks, features, rows, children, weights}, 6, true) == 6);
+    CHECK(treetop::dense_features({offsets, chunks, features, rows, children, weights}, 25, true) == 0);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ import xxhash
 
 from .errors import TreetopError
 from .ranks import is_main
-from .store import write_array
+from .store import VERSION, write_array
 
 _MAPPED: Literal["r"] | None = None if sys.platform == "win32" else "r"
 """Windows does not remove files that are mapped."""
@@ -72,8 +72,8 @@ def digest_of(*parts: Any) -> str:
 
 
 def name_of(kind: str, *parts: Any) -> str | None:
-    """The name of a piece made from ``parts``. None: nothing is kept."""
-    return None if _folder.get() is None else f"{kind}-{digest_of(*parts)}"
+    """The name of a piece made from ``parts``, in the model format of today. None: nothing is kept."""
+    return None if _folder.get() is None else f"{kind}-{digest_of(VERSION, *parts)}"
 
 
 def folder() -> Path | None:

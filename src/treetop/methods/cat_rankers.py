@@ -20,7 +20,6 @@ from ..tree import FROM_EXAMPLES, TreeConfig, trees_of
 from .base import Ranked
 from .features import USUAL_TFIDF
 
-
 USUAL_TREE = TreeConfig(leaf_size=100)
 USUAL_RANKERS = LinearConfig(negatives=("tfn", "tfn+man"), threshold=0.01, beam=(30,), last_transform="alone")
 

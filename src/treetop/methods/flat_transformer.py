@@ -29,6 +29,7 @@ from ..neural.device import chosen_device, chosen_precision, memory_told, using_
 from ..neural.encoder import EncoderConfig
 from ..neural.encoder_network import EncoderNetwork, text_vectors
 from ..neural.losses import LOSSES
+from ..neural.ranking import make_ready
 from ..neural.vector_cache import cached
 from ..search_space import SearchSpace
 from ..sparse import normalize_rows
@@ -174,6 +175,7 @@ class FlatTransformer(EncodedMethod):
         depth, share = min(max(k, DEPTH), len(self.used)), self.config.head_share
         with using_threads(self.threads), memory_told():
             device = chosen_device(self.config.device)
+            make_ready(self.network, device)
             vectors = self._vectors(self._examples(dataset), device)
             lists = [self._head_list(vectors, depth, device)] if share else []
         lists.append(self.rankers.rank(dataset.texts, vectors, depth if share else k, threads=self.threads))

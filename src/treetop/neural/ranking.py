@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,8 @@ from .network import Network
 Ranked = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float32]]
 MANY = 10_000
 """Texts that are worth a progress bar."""
+_weights: WeakKeyDictionary[nn.Module, list[nn.Parameter]] = WeakKeyDictionary()
+"""Of networks that predict. To walk over all layers takes a millisecond, so it is done once."""
 
 
 def rank(
@@ -45,11 +48,16 @@ def rank(
 
 
 def make_ready(network: nn.Module, device: torch.device) -> None:
-    """For predictions on a device. To ask every layer takes a millisecond; all of them go the same way."""
+    """For predictions on a device."""
     if network.training:
         network.eval()
-    weight = next(network.parameters())
-    if weight.device.type != device.type or device.index not in (None, weight.device.index):
+    weights = _weights.get(network)
+    if weights is None:
+        weights = _weights[network] = list(network.parameters())
+    if any(
+        weight.device.type != device.type or device.index not in (None, weight.device.index)
+        for weight in weights
+    ):
         network.to(device)
 
 
