@@ -44,6 +44,7 @@ METHODS = {
         "XRTransformer",
         "a transformer fine-tuned from coarse clusters to labels, then linear rankers",
     ),
+    "lightxml": ("lightxml", "LightXML", "a transformer that finds clusters and ranks their labels at once"),
     "ensemble": ("ensemble", "Ensemble", "several models of any methods, their ranked lists combined"),
 }
 

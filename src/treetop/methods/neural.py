@@ -93,6 +93,9 @@ class NeuralMethod(Method):
     @abstractmethod
     def _restore_tokens(self, arrays: Mapping[str, npt.NDArray]) -> None: ...
 
+    def _prepare(self, dataset: Dataset, Y: sparse.csr_matrix) -> None:
+        """What has to be known of the data before the network is built."""
+
     def _initialise(
         self, dataset: Dataset, examples: Examples, Y: sparse.csr_matrix, device: torch.device
     ) -> None:
@@ -131,6 +134,7 @@ class NeuralMethod(Method):
         self.used = np.flatnonzero(dataset.label_counts)
         Y = sparse.csr_matrix(dataset.Y[:, self.used], dtype=np.float32)
         tokens = self._tokens(dataset.texts)
+        self._prepare(dataset, Y)
         with using_threads(self.threads), memory_told(), seeded(config.seed, device):
             self.network = self._build(len(self.used), trained=False)
             real = dataset[dataset.example_rows()]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from .batches import Batch, Examples
+from .batches import Batch, Examples, Positives
 from .encoder import Encoder
 from .heads import LabelHead
 from .losses import Shortlist
@@ -20,36 +22,27 @@ INITIAL_SPREAD = 0.02
 """Standard deviation of new weights, as in the pretrained transformers."""
 
 
-class EncoderNetwork(Network):
-    """Parts: ``encoder``, ``head``. The labels may be a level of a tree, and batches have shortlists then."""
+class Head(Protocol):
+    """From vectors of texts to a loss, and to the best labels."""
 
-    parents: Tensor | None
+    def loss(self, vectors: Tensor, positives: Positives, /) -> Tensor: ...
+    def top(self, vectors: Tensor, k: int, /) -> tuple[Tensor, Tensor]: ...
+
+
+class HeadedEncoder(Network):
+    """Parts: ``encoder``, ``head``."""
+
     most_on_processor = ON_PROCESSOR
+    head: nn.Module | Head
 
-    def __init__(
-        self,
-        encoder: Encoder,
-        labels: int,
-        loss: str,
-        parents: npt.NDArray[np.int64] | None = None,
-        *,
-        bits: int = 32,
-    ) -> None:
-        """``parents``: of every label, for shortlists; ``bits`` of a weight of the head."""
+    def __init__(self, encoder: Encoder, head: nn.Module) -> None:
         super().__init__()
         self.encoder = encoder
-        self.head = LabelHead(encoder.width, labels, loss, bits=bits)
-        nn.init.normal_(self.head.weight, std=INITIAL_SPREAD)
-        known = None if parents is None else torch.from_numpy(parents)
-        self.register_buffer("parents", known, persistent=False)
-        self.n_parents = 0 if parents is None else int(parents.max(initial=0)) + 1
+        self.head = head
 
     def forward(self, batch: Batch) -> Tensor:
         assert batch.positives is not None
-        shortlist = None
-        if self.parents is not None and batch.parents is not None:
-            shortlist = Shortlist.of(batch.parents, self.parents, self.n_parents)
-        return self.head.loss(self.encoder(batch), batch.positives, shortlist)
+        return self.head.loss(self.encoder(batch), batch.positives)
 
     def top(self, batch: Batch, k: int) -> tuple[Tensor, Tensor]:
         return self.head.top(self.encoder(batch), k)
@@ -65,6 +58,36 @@ class EncoderNetwork(Network):
         )
         for layer in layers:
             layer.compile(dynamic=True)
+
+
+class EncoderNetwork(HeadedEncoder):
+    """With a score for every label. They may be a level of a tree, and batches have shortlists then."""
+
+    parents: Tensor | None
+    head: LabelHead
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        labels: int,
+        loss: str,
+        parents: npt.NDArray[np.int64] | None = None,
+        *,
+        bits: int = 32,
+    ) -> None:
+        """``parents``: of every label, for shortlists; ``bits`` of a weight of the head."""
+        super().__init__(encoder, LabelHead(encoder.width, labels, loss, bits=bits))
+        nn.init.normal_(self.head.weight, std=INITIAL_SPREAD)
+        known = None if parents is None else torch.from_numpy(parents)
+        self.register_buffer("parents", known, persistent=False)
+        self.n_parents = 0 if parents is None else int(parents.max(initial=0)) + 1
+
+    def forward(self, batch: Batch) -> Tensor:
+        assert batch.positives is not None
+        shortlist = None
+        if self.parents is not None and batch.parents is not None:
+            shortlist = Shortlist.of(batch.parents, self.parents, self.n_parents)
+        return self.head.loss(self.encoder(batch), batch.positives, shortlist)
 
 
 def text_vectors(

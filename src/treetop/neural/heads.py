@@ -37,14 +37,22 @@ class LabelHead(nn.Module):
             block=self.block,
         )
 
-    def top(self, hidden: Tensor, k: int) -> tuple[Tensor, Tensor]:
-        """``scores, labels`` of the best; probabilities for bce, else the plain scores through a sigmoid."""
+    def top(
+        self, hidden: Tensor, k: int, within: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """``scores, labels`` of the best; probabilities for bce, else the plain scores through a sigmoid.
+
+        ``within``: texts × clusters, the factor of the scores in each, and the cluster of every label.
+        """
         step = max(self.block // max(len(hidden), 1), k)
         best: tuple[Tensor, Tensor] | None = None
         for first in range(0, len(self.weight), step):
             last = min(first + step, len(self.weight))
             weight = self.weight[first:last].to(hidden.dtype)
             scores = nn.functional.linear(hidden, weight).float() + self.bias[first:last]
+            if within is not None:
+                factors, cluster_of = within
+                scores = torch.sigmoid(scores) * factors[:, cluster_of[first:last]]
             values, ids = scores.topk(min(k, last - first), dim=1)
             ids = ids + first
             if best is not None:
@@ -53,7 +61,7 @@ class LabelHead(nn.Module):
                 ids = ids.gather(1, order)
             best = values, ids
         assert best is not None
-        return torch.sigmoid(best[0]), best[1]
+        return best[0] if within is not None else torch.sigmoid(best[0]), best[1]
 
 
 class Bottleneck(nn.Module):

@@ -1,0 +1,76 @@
+"""`ClusterHead`: from a text's vector to clusters of labels, and to the labels inside them.
+
+    clusters  G(e) = σ(W_g e + b_g)                                          Eq. 1 of LightXML: bce over all
+    sampled   S = labels of the best clusters by G, and of the true ones     Eq. 2
+    labels    D(e) = σ(E_S h + b_S),  h = W_h e + b_h                        Eq. 3 to 5: bce over S
+    score     of a label: G of its cluster times D
+
+What is sampled for a text changes with every step (dynamic negatives).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from .batches import Positives
+from .heads import LabelHead
+from .losses import Shortlist
+
+
+class ClusterHead(nn.Module):
+    """Scores all clusters, and the labels of some."""
+
+    cluster_of: Tensor
+
+    def __init__(
+        self,
+        width: int,
+        cluster_of: npt.NDArray[np.int64],
+        *,
+        hidden: int,
+        activation: str,
+        visited: int,
+        bits: int = 32,
+    ) -> None:
+        """``cluster_of`` every label; ``visited``: clusters whose labels are scored."""
+        super().__init__()
+        self.register_buffer("cluster_of", torch.from_numpy(cluster_of), persistent=False)
+        count = int(cluster_of.max(initial=0)) + 1
+        self.clusters = nn.Linear(width, count)
+        self.hidden = nn.Linear(width, hidden)
+        self.activation = activation
+        self.labels = LabelHead(hidden, len(cluster_of), "bce", bits=bits)
+        nn.init.xavier_uniform_(self.labels.weight)
+        self.visited = min(visited, count)
+
+    def loss(self, vectors: Tensor, positives: Positives) -> Tensor:
+        logits = self.clusters(vectors).float()
+        true = self._true(positives, logits)
+        found = functional.binary_cross_entropy_with_logits(logits, true, reduction="sum") / len(logits)
+        sampled = Shortlist(self._sampled(logits.detach(), true), self.cluster_of)
+        return found + self.labels.loss(self._narrowed(vectors), positives, sampled)
+
+    def top(self, vectors: Tensor, k: int) -> tuple[Tensor, Tensor]:
+        scores = torch.sigmoid(self.clusters(vectors).float())
+        values, best = scores.topk(self.visited, dim=1)
+        kept = torch.zeros_like(scores).scatter_(1, best, values)
+        return self.labels.top(self._narrowed(vectors), k, within=(kept, self.cluster_of))
+
+    def _true(self, positives: Positives, logits: Tensor) -> Tensor:
+        """Texts × clusters: 1 where a label of the text is in the cluster."""
+        true = torch.zeros_like(logits)
+        places = positives.texts, self.cluster_of[positives.labels]
+        return true.index_put_(places, (positives.weights > 0).to(true), accumulate=True).clamp_(max=1)
+
+    def _sampled(self, logits: Tensor, true: Tensor) -> Tensor:
+        """Texts × clusters whose labels count: the true ones, then the best, ``visited`` or more."""
+        best = (torch.sigmoid(logits) + true).topk(self.visited, dim=1)[1]
+        return (true > 0).scatter_(1, best, True)
+
+    def _narrowed(self, vectors: Tensor) -> Tensor:
+        narrow: Tensor = self.hidden(vectors)
+        return torch.sigmoid(narrow) if self.activation == "sigmoid" else narrow

@@ -1,0 +1,101 @@
+"""LightXML: clusters, what is sampled, and the product of two scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import treetop
+from test_contract import topic_texts
+from tiny_bert import tiny_bert
+from treetop import Dataset
+from treetop.methods.lightxml import clusters_of_size
+from treetop.neural.batches import Positives
+from treetop.neural.cluster_head import ClusterHead
+
+CLUSTER_OF = np.array([0, 1, 1, 2, 0, 2, 3], np.int64)
+
+
+def positives_of(*rows: list[int]) -> Positives:
+    """One place is left over, as in batches."""
+    texts = [text for text, labels in enumerate(rows) for _ in labels] + [0]
+    labels = [label for labels in rows for label in labels] + [0]
+    weights = [1.0] * (len(labels) - 1) + [0.0]
+    return Positives(torch.tensor(texts), torch.tensor(labels), torch.tensor(weights))
+
+
+def head(**settings) -> ClusterHead:
+    torch.manual_seed(0)
+    made = ClusterHead(5, CLUSTER_OF, **({"hidden": 3, "activation": "none", "visited": 2} | settings))
+    torch.nn.init.normal_(made.labels.bias)
+    return made
+
+
+def by_hand(made: ClusterHead, vectors: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Logits of all clusters and of all labels."""
+    narrow = vectors @ made.hidden.weight.T + made.hidden.bias
+    if made.activation == "sigmoid":
+        narrow = torch.sigmoid(narrow)
+    clusters = vectors @ made.clusters.weight.T + made.clusters.bias
+    return clusters, narrow @ made.labels.weight.T + made.labels.bias
+
+
+@pytest.mark.parametrize("activation", ["none", "sigmoid"])
+def test_the_loss_by_hand(activation):
+    made, vectors = head(activation=activation), torch.randn(3, 5)
+    rows = [1, 2], [6], [0, 3, 6]
+    clusters, labels = by_hand(made, vectors)
+    expected = torch.zeros(())
+    for text, own in enumerate(rows):
+        true = {int(CLUSTER_OF[label]) for label in own}
+        order = [int(c) for c in clusters[text].argsort(descending=True) if int(c) not in true]
+        best = true | set(order[: max(0, 2 - len(true))])
+        for cluster in range(4):
+            sign = 1 if cluster in true else -1
+            expected += torch.nn.functional.softplus(-sign * clusters[text, cluster])
+        for label in range(7):
+            if int(CLUSTER_OF[label]) in best:
+                sign = 1 if label in own else -1
+                expected += torch.nn.functional.softplus(-sign * labels[text, label])
+    assert made.loss(vectors, positives_of(*rows)).item() == pytest.approx(expected.item() / 3, rel=1e-5)
+
+
+def test_a_score_is_the_product_of_two():
+    made, vectors = head(), torch.randn(4, 5)
+    clusters, labels = (torch.sigmoid(part) for part in by_hand(made, vectors))
+    for text in range(4):
+        visited = set(clusters[text].topk(2)[1].tolist())
+        products = [
+            float(clusters[text, c] * labels[text, label]) if c in visited else 0.0
+            for label, c in enumerate(CLUSTER_OF.tolist())
+        ]
+        scores, ids = made.top(vectors[text : text + 1], 3)
+        best = sorted(range(7), key=lambda label: -products[label])[:3]
+        assert scores[0].tolist() == pytest.approx([products[label] for label in best], rel=1e-5)
+        assert all(products[label] == 0 or label == found for label, found in zip(best, ids[0].tolist(), strict=True))
+
+
+def test_gradients_reach_only_what_is_sampled():
+    made, vectors = head(visited=1), torch.randn(1, 5)
+    made.loss(vectors, positives_of([1, 2])).backward()
+    assert set(np.flatnonzero(made.labels.weight.grad.abs().sum(1).numpy())) == {1, 2}
+
+
+@pytest.mark.parametrize(("labels", "most"), [(19_348, 100), (670_091, 100), (100, 100), (101, 100), (7, 2), (3, 5)])
+def test_sizes_of_clusters(labels, most):
+    count = clusters_of_size(labels, most)
+    assert labels / count <= most and (count == 1 or labels / count > most / 2)
+
+
+def test_clusters_of_labels_are_saved(tmp_path):
+    train = Dataset.from_texts(*topic_texts(200, seed=0), source="train")
+    settings = {"encoder": tiny_bert(), "epochs": 2, "max_length": 16, "layers": 2, "cluster_size": 2, "hidden": 8}
+    model = treetop.make("lightxml", **settings).fit(train)
+    sizes = np.bincount(model.cluster_of)
+    assert sizes.max() <= 2 and sizes.min() >= 1
+    model.save(tmp_path / "model")
+    again = treetop.load(tmp_path / "model")
+    assert np.array_equal(again.cluster_of, model.cluster_of)
+    whole = treetop.make("lightxml", **(settings | {"cluster_size": 1})).fit(train)
+    assert whole.cluster_of is None and len(whole.predict(train.texts, k=3)) == len(train)
