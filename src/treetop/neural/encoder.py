@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -98,22 +98,33 @@ class Encoder(nn.Module):
 
     def forward(self, batch: Batch) -> Tensor:
         """The vectors; while training some of their numbers are dropped."""
-        inside = torch.arange(batch.tokens.shape[1], device=batch.tokens.device) < batch.lengths[:, None]
-        tokens = torch.where(inside, batch.tokens, self.padding).long()
-        several = self.config.layers > 1
-        mask = inside.long()
-        if self.whole_masks:
-            mask = inside[:, None, None, :].expand(-1, 1, inside.shape[1], -1)
-        states = self._states(
-            input_ids=tokens, attention_mask=mask, output_hidden_states=several, return_dict=True
-        )
         if self.config.pooling == "pooler":
-            vectors: Tensor = states.pooler_output.float()
+            inside = self._inside(batch)
+            vectors: Tensor = self._states(batch, inside, several=False).pooler_output.float()
         else:
-            layers = states.hidden_states[-self.config.layers :] if several else (states.last_hidden_state,)
-            vectors = torch.cat([self._pool(layer, inside, batch.lengths) for layer in layers], 1)
+            count = self.depth
+            layers = range(count - self.config.layers + 1, count + 1)
+            vectors = torch.cat(self.after_layers(batch, layers), 1)
         dropped: Tensor = self.dropout(vectors)
         return dropped
+
+    @property
+    def depth(self) -> int:
+        """Layers that it has."""
+        return int(self.transformer.config.num_hidden_layers)
+
+    def after_layers(self, batch: Batch, layers: Iterable[int]) -> list[Tensor]:
+        """The vectors of the texts after each of these layers, counted from 1; nothing is dropped."""
+        wanted, inside = list(layers), self._inside(batch)
+        several = wanted != [self.depth]
+        states = self._states(batch, inside, several=several)
+        found = [states.hidden_states[at] for at in wanted] if several else [states.last_hidden_state]
+        return [self._pool(layer, inside, batch.lengths) for layer in found]
+
+    @staticmethod
+    def _inside(batch: Batch) -> Tensor:
+        """Texts × tokens: which are real."""
+        return torch.arange(batch.tokens.shape[1], device=batch.tokens.device) < batch.lengths[:, None]
 
     @property
     def takes_whole_masks(self) -> bool:
@@ -121,14 +132,21 @@ class Encoder(nn.Module):
         attention = getattr(config, "_attn_implementation", None)
         return config.model_type in TAKES_WHOLE_MASKS and attention == "sdpa" and _version() >= (5, 0)
 
-    def _states(self, **inputs: Any) -> Any:
-        """What the transformer gives.
+    def _states(self, batch: Batch, inside: Tensor, *, several: bool) -> Any:
+        """What the transformer gives; ``several``: with the states of all layers.
 
         Where bf16 is asked for, all of it computes in bf16, norms and sums of layers too, with bf16 copies of
         its weights: autocast would widen the states for these and narrow them again for every product. The
         optimiser goes on moving the wide weights.
         """
-        device = inputs["input_ids"].device
+        device = batch.tokens.device
+        mask = inside[:, None, None, :].expand(-1, 1, inside.shape[1], -1) if self.whole_masks else inside.long()
+        inputs = {
+            "input_ids": torch.where(inside, batch.tokens, self.padding).long(),
+            "attention_mask": mask,
+            "output_hidden_states": several,
+            "return_dict": True,
+        }
         wanted = torch.get_autocast_dtype(device.type) if torch.is_autocast_enabled(device.type) else None
         if not self.training and not torch.is_grad_enabled():
             transformer = self._for_predictions(device, wanted)

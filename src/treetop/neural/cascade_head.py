@@ -1,0 +1,128 @@
+"""`CascadeHead`: a level of the label tree for each of several vectors of a text, all trained at once.
+
+    z^(t) = W^(t) φ_t(x) + b^(t)           for the children of the nodes that level t - 1 has chosen
+    loss    Σ_t Σ_c bce(y_c, z_c)          over these children c
+    chosen  the k_t best by σ(z^(t)); while training the true nodes come first
+
+φ_t are states of ever later layers of one transformer: coarse clusters need less of it than labels do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from .batches import Positives
+from .heads import LabelHead
+from .losses import Shortlist
+
+SCORES = ("weighted", "level", "path")
+FIRST_DROPOUT = 0.2
+"""Of the states of two layers side by side, which the first level sees projected to one."""
+
+
+class CascadeHead(nn.Module):
+    """Levels from coarse to fine; the last are the labels, in the order of the tree."""
+
+    def __init__(
+        self,
+        width: int,
+        parents: Sequence[npt.NDArray[np.int64]],
+        *,
+        chosen: Sequence[int],
+        dropouts: Sequence[float],
+        score: str,
+        bits: int = 32,
+    ) -> None:
+        """``parents`` of the nodes of every level, zeros for the first; ``chosen`` nodes of all but the last.
+
+        ``score`` of a label: its own probability (level), times its parent's (weighted), or times those of
+        all above it (path).
+        """
+        super().__init__()
+        self.chosen = [min(count, len(of)) for count, of in zip(chosen, parents, strict=False)]
+        self.score = score
+        self.project = nn.Sequential(nn.Dropout(FIRST_DROPOUT), nn.Linear(2 * width, width))
+        self.levels = nn.ModuleList(LabelHead(width, len(of), "bce", bits=bits) for of in parents)
+        self.dropouts = nn.ModuleList(nn.Dropout(share) for share in dropouts)
+        for number, (of, level) in enumerate(zip(parents, self.levels, strict=True)):
+            self.register_buffer(f"parents{number}", torch.from_numpy(of), persistent=False)
+            nn.init.xavier_uniform_(level.weight)
+
+    def parents(self, level: int) -> Tensor:
+        of: Tensor = getattr(self, f"parents{level}")
+        return of
+
+    def loss(self, vectors: Sequence[Tensor], positives: Positives) -> Tensor:
+        """Mean over the texts. The first vector is of two layers side by side."""
+        vectors = [self.project(vectors[0]), *vectors[1:]]
+        total = torch.zeros((), device=vectors[0].device)
+        above: Tensor | None = None
+        for number, nodes in enumerate(self._ancestors(positives)):
+            level, vector = self.levels[number], self.dropouts[number](vectors[number])
+            shortlist = None if above is None else Shortlist(above, self.parents(number))
+            total = total + level.loss(vector, nodes, shortlist)
+            if number < len(self.chosen):
+                above = self._sampled(number, vector.detach(), above, nodes)
+        return total
+
+    @torch.no_grad()
+    def _sampled(self, number: int, vector: Tensor, above: Tensor | None, nodes: Positives) -> Tensor:
+        """Texts × nodes whose children count: the true ones, then the best."""
+        scores = self._scores(number, vector, above)
+        true = torch.zeros_like(scores)
+        true.index_put_((nodes.texts, nodes.labels), (nodes.weights > 0).to(true), accumulate=True)
+        best = (scores + true).topk(self.chosen[number], dim=1)[1]
+        return (true > 0).scatter_(1, best, True)
+
+    def _scores(self, number: int, vector: Tensor, above: Tensor | None) -> Tensor:
+        """σ(z) of all nodes of a level; below 0 where no parent is chosen."""
+        level = self.levels[number]
+        weight = level.weight.to(vector.dtype)
+        scores = torch.sigmoid(nn.functional.linear(vector, weight).float() + level.bias)
+        if above is not None:
+            scores = torch.where(above[:, self.parents(number)], scores, -1.0)
+        return scores
+
+    def top(self, vectors: Sequence[Tensor], k: int) -> tuple[Tensor, Tensor]:
+        """``scores, labels``: labels by their place in the tree."""
+        vectors = [self.project(vectors[0]), *vectors[1:]]
+        above: Tensor | None = None
+        factors: Tensor | None = None
+        for number, count in enumerate(self.chosen):
+            scores = self._scores(number, vectors[number], above)
+            values, best = scores.topk(count, dim=1)
+            above = torch.zeros_like(scores, dtype=torch.bool).scatter_(1, best, values >= 0)
+            own = scores if self.score == "weighted" else torch.ones_like(scores)
+            if self.score == "path":
+                own = scores if factors is None else scores * factors[:, self.parents(number)]
+            factors = torch.where(above, own, 0)
+        last = len(self.chosen)
+        if factors is None:
+            return self.levels[last].top(vectors[last], k)
+        return self.levels[last].top(vectors[last], k, within=(factors, self.parents(last)))
+
+    def _ancestors(self, positives: Positives) -> list[Positives]:
+        """The true nodes of every level, each once."""
+        chain = [positives]
+        for number in range(len(self.levels) - 1, 0, -1):
+            below = chain[0]
+            nodes = Positives(below.texts, self.parents(number)[below.labels], below.weights)
+            chain.insert(0, distinct(nodes, len(self.levels[number - 1].weight)))
+        return chain
+
+
+def distinct(positives: Positives, count: int) -> Positives:
+    """Each (text, label) once, with the weight 1; ``count``: of all labels. The number of places stays."""
+    real = positives.weights > 0
+    keys = torch.where(real, positives.texts * count + positives.labels, -1)
+    order = keys.argsort(stable=True)
+    sorted_keys = keys[order]
+    first = torch.ones_like(real)
+    first[1:] = sorted_keys[1:] != sorted_keys[:-1]
+    kept = torch.zeros_like(real).scatter_(0, order, first) & real
+    return Positives(positives.texts, positives.labels, kept.to(positives.weights))

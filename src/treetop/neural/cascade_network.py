@@ -1,0 +1,47 @@
+"""An encoder whose layers are tapped on the way, and a `CascadeHead` on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from .batches import Batch
+from .cascade_head import CascadeHead
+from .encoder import Encoder
+from .encoder_network import HeadedEncoder
+
+USUAL = {2: ((9, 10), (12,)), 3: ((9, 10), (11, 12)), 4: ((5, 6), (8, 10, 12))}
+"""By the number of levels, in an encoder of twelve layers."""
+
+
+class CascadeNetwork(HeadedEncoder):
+    """Parts: ``encoder``, ``head``."""
+
+    head: CascadeHead
+
+    def __init__(self, encoder: Encoder, head: CascadeHead, taps: Sequence[int]) -> None:
+        """``taps``: two layers for the first level, then one for each of the others."""
+        super().__init__(encoder, head)
+        self.taps = list(taps)
+
+    def forward(self, batch: Batch) -> Tensor:
+        assert batch.positives is not None
+        return self.head.loss(self._vectors(batch), batch.positives)
+
+    def top(self, batch: Batch, k: int) -> tuple[Tensor, Tensor]:
+        return self.head.top(self._vectors(batch), k)
+
+    def _vectors(self, batch: Batch) -> list[Tensor]:
+        first, second, *others = self.encoder.after_layers(batch, self.taps)
+        return [torch.cat([first, second], 1), *others]
+
+
+def usual_taps(levels: int, depth: int) -> list[int]:
+    """The published layers, scaled to an encoder of ``depth`` layers: the last level always sees the last."""
+    pair, others = USUAL[levels]
+    scaled = [max(round(layer * depth / 12), 1) for layer in (pair[1], *others)]
+    for at in range(len(scaled) - 2, -1, -1):  # where layers are few, levels keep layers of their own
+        scaled[at] = max(min(scaled[at], scaled[at + 1] - 1), 1)
+    return [max(scaled[0] - 1, 1), *scaled]

@@ -1,0 +1,89 @@
+"""CascadeXML: levels, what is sampled, and scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from test_lightxml import positives_of
+from treetop.neural.batches import Positives
+from treetop.neural.cascade_head import CascadeHead, distinct
+from treetop.neural.cascade_network import usual_taps
+
+PARENTS = [np.zeros(3, np.int64), np.array([0, 0, 1, 1, 2, 2]), np.array([0, 0, 1, 2, 2, 3, 4, 5, 5])]
+
+
+def head(**settings) -> CascadeHead:
+    torch.manual_seed(0)
+    given = {"chosen": [2, 2], "dropouts": [0.0] * 3, "score": "weighted"} | settings
+    made = CascadeHead(4, PARENTS, **given).eval()
+    for level in made.levels:
+        torch.nn.init.normal_(level.bias)
+    return made
+
+
+def logits(made: CascadeHead, vectors: list[torch.Tensor]) -> list[torch.Tensor]:
+    seen = [made.project(vectors[0]), *vectors[1:]]
+    return [v @ level.weight.T + level.bias for v, level in zip(seen, made.levels, strict=True)]
+
+
+def vectors_of(texts: int) -> list[torch.Tensor]:
+    return [torch.randn(texts, 8), torch.randn(texts, 4), torch.randn(texts, 4)]
+
+
+def test_every_ancestor_counts_once():
+    found = distinct(positives_of([1, 1, 2], [0]), 3)
+    assert found.weights.tolist() == [1, 0, 1, 1, 0]
+    one = distinct(Positives(torch.tensor([0]), torch.tensor([0]), torch.tensor([0.0])), 3)
+    assert one.weights.tolist() == [0]
+
+
+def test_the_loss_by_hand():
+    made, vectors, rows = head(), vectors_of(2), ([0, 1, 8], [3])
+    z = logits(made, vectors)
+    expected = 0.0
+    for text, own in enumerate(rows):
+        true = [set(), set(), set(own)]
+        for level in (2, 1):
+            true[level - 1] = {int(PARENTS[level][node]) for node in true[level]}
+        candidates = [0, 1, 2]
+        for level in range(3):
+            for node in candidates:
+                sign = 1 if node in true[level] else -1
+                expected += float(torch.nn.functional.softplus(-sign * z[level][text, node]).detach())
+            if level < 2:
+                order = sorted(candidates, key=lambda n: -float(z[level][text, n].detach()))  # noqa: B023
+                rest = [node for node in order if node not in true[level]]
+                kept = true[level] | set(rest[: max(0, 2 - len(true[level]))])
+                candidates = [n for n, parent in enumerate(PARENTS[level + 1]) if int(parent) in kept]
+    assert made.loss(vectors, positives_of(*rows)).item() == pytest.approx(expected / 2, rel=1e-5)
+
+
+@pytest.mark.parametrize("score", ["weighted", "level", "path"])
+def test_scores_by_hand(score):
+    made, vectors = head(score=score), vectors_of(3)
+    p = [torch.sigmoid(z).detach() for z in logits(made, vectors)]
+    for text in range(3):
+        first = p[0][text].topk(2)[1].tolist()
+        inside = [n for n in range(6) if int(PARENTS[1][n]) in first]
+        second = sorted(inside, key=lambda n: -float(p[1][text, n]))[:2]  # noqa: B023
+        values = {}
+        for label in range(9):
+            node = int(PARENTS[2][label])
+            if node in second:
+                above = float(p[1][text, node])
+                factor = {"weighted": above, "level": 1.0, "path": above * float(p[0][text, PARENTS[1][node]])}
+                values[label] = float(p[2][text, label]) * factor[score]
+        best = sorted(values, key=lambda label: -values[label])[:2]
+        scores, labels = made.top([v[text : text + 1] for v in vectors], 2)
+        assert labels[0].tolist() == best
+        assert scores[0].tolist() == pytest.approx([values[label] for label in best], rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("levels", "depth", "expected"),
+    [(4, 12, [5, 6, 8, 10, 12]), (3, 12, [9, 10, 11, 12]), (3, 6, [3, 4, 5, 6]), (4, 6, [2, 3, 4, 5, 6])],
+)
+def test_taps_scale_with_the_encoder(levels, depth, expected):
+    assert usual_taps(levels, depth) == expected
