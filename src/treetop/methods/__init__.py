@@ -45,6 +45,7 @@ METHODS = {
         "a transformer fine-tuned from coarse clusters to labels, then linear rankers",
     ),
     "lightxml": ("lightxml", "LightXML", "a transformer that finds clusters and ranks their labels at once"),
+    "cascadexml": ("cascadexml", "CascadeXML", "ever finer clusters at ever later layers of a transformer"),
     "ensemble": ("ensemble", "Ensemble", "several models of any methods, their ranked lists combined"),
 }
 

@@ -8,26 +8,16 @@ five layers. With clusters of one label each the network is a score for every la
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-from scipy import sparse
-
 from ..config import part, setting
-from ..data import Dataset
-from ..errors import ModelError
-from ..features import TfidfConfig
 from ..neural.cluster_head import ClusterHead
 from ..neural.config import TrainingConfig
 from ..neural.encoder import EncoderConfig
 from ..neural.encoder_network import EncoderNetwork, HeadedEncoder
 from ..neural.network import Network
 from ..search_space import SearchSpace
-from ..tree import TreeConfig, trees_of
-from .encoded import EncodedConfig, EncodedMethod
-from .features import USUAL_TFIDF, fitted_tfidf
+from .clustered import ClusteredConfig, ClusteredMethod
 
 LIGHT_SPACE: SearchSpace = {
     "training.learning_rate": (5e-5, 1e-4, 2e-4),
@@ -37,7 +27,7 @@ LIGHT_SPACE: SearchSpace = {
 
 
 @dataclass(frozen=True)
-class LightXMLConfig(EncodedConfig):
+class LightXMLConfig(ClusteredConfig):
     """Settings of LightXML."""
 
     epochs: int = setting(15, "how often the network sees all examples", at_least=1)
@@ -51,8 +41,6 @@ class LightXMLConfig(EncodedConfig):
         "none", "after that: none, as in the released code, or the paper's", choices=("none", "sigmoid")
     )
     head_bits: int = setting(32, "of a label's weights", choices=(16, 32))
-    tfidf: TfidfConfig = part(USUAL_TFIDF, "what labels are clustered by")
-    tree: TreeConfig = part(TreeConfig(), "how they are clustered")
     transformer: EncoderConfig = part(
         EncoderConfig(pooling="cls", layers=5, dropout=0.5), "the pretrained transformer"
     )
@@ -67,55 +55,32 @@ class LightXMLConfig(EncodedConfig):
     )
 
 
-class LightXML(EncodedMethod):
+class LightXML(ClusteredMethod):
     """Clusters and labels by one encoder."""
 
     name = "lightxml"
     config_class = LightXMLConfig
     search_space = LIGHT_SPACE
     config: LightXMLConfig
-    cluster_of: npt.NDArray[np.int64] | None = None
-    """Of every label that the network scores; None: there are no clusters."""
 
-    def _prepare(self, dataset: Dataset, Y: sparse.csr_matrix) -> None:
-        config = self.config
-        self.cluster_of = None
-        count = clusters_of_size(Y.shape[1], config.cluster_size)
-        if config.cluster_size == 1 or count == 1:
-            return
-        assert dataset.texts is not None
-        _, X = fitted_tfidf(config.tfidf, dataset.texts, self.threads)
-        wanted = config.tree.replace_settings({"levels": (count,)})
-        tree = trees_of(X, Y, wanted, seeds=[config.seed], threads=self.threads)[0]
-        self.cluster_of = np.empty(Y.shape[1], np.int64)
-        self.cluster_of[tree.labels] = np.repeat(np.arange(count), np.diff(tree.offsets[1]))
+    def _sizes(self, labels: int) -> tuple[int, ...]:
+        count = clusters_of_size(labels, self.config.cluster_size)
+        return (count,) if 1 < count < labels and self.config.cluster_size > 1 else ()
 
     def _build(self, labels: int, *, trained: bool) -> Network:
         config = self.config
         encoder = self._new_encoder()
-        if self.cluster_of is None:
+        if len(self.parents) == 1:
             return EncoderNetwork(encoder, labels, "bce", bits=config.head_bits)
         head = ClusterHead(
             encoder.width,
-            self.cluster_of,
+            self.parents[-1],
             hidden=config.hidden,
             activation=config.activation,
             visited=config.visited,
             bits=config.head_bits,
         )
         return HeadedEncoder(encoder, head)
-
-    def _token_state(self) -> dict[str, npt.NDArray]:
-        clusters = {} if self.cluster_of is None else {"cluster_of": self.cluster_of}
-        return super()._token_state() | clusters
-
-    def _restore_tokens(self, arrays: Mapping[str, npt.NDArray]) -> None:
-        super()._restore_tokens(arrays)
-        self.cluster_of = None
-        if "cluster_of" in arrays:
-            self.cluster_of = np.array(arrays["cluster_of"], np.int64)
-            if len(self.cluster_of) != len(self.used) or self.cluster_of.min(initial=0) < 0:
-                raise ModelError("the clusters are not those of the labels")
 
 
 def clusters_of_size(labels: int, most: int) -> int:

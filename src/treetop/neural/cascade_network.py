@@ -12,7 +12,7 @@ from .cascade_head import CascadeHead
 from .encoder import Encoder
 from .encoder_network import HeadedEncoder
 
-USUAL = {2: ((9, 10), (12,)), 3: ((9, 10), (11, 12)), 4: ((5, 6), (8, 10, 12))}
+USUAL = {1: ((11, 12), ()), 2: ((9, 10), (12,)), 3: ((9, 10), (11, 12)), 4: ((5, 6), (8, 10, 12))}
 """By the number of levels, in an encoder of twelve layers."""
 
 

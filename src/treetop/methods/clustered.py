@@ -1,0 +1,72 @@
+"""What networks with a label tree inside share: how it is made, and saved."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from ..config import part
+from ..data import Dataset
+from ..errors import ModelError
+from ..features import TfidfConfig
+from ..tree import TreeConfig, trees_of
+from .encoded import EncodedConfig, EncodedMethod
+from .features import USUAL_TFIDF, fitted_tfidf
+
+Parents = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ClusteredConfig(EncodedConfig):
+    """Settings of every such method."""
+
+    tfidf: TfidfConfig = part(USUAL_TFIDF, "what labels are clustered by")
+    tree: TreeConfig = part(TreeConfig(), "how they are clustered")
+
+
+class ClusteredMethod(EncodedMethod):
+    """A network over the labels, and clusters of them, and clusters of these."""
+
+    config: ClusteredConfig
+    parents: list[Parents]
+    """Of the nodes of every level, from the top; the last are the labels that the network scores."""
+
+    @abstractmethod
+    def _sizes(self, labels: int) -> tuple[int, ...]:
+        """Clusters of each level above the labels, from the top; none: there are only labels."""
+
+    def _prepare(self, dataset: Dataset, Y: sparse.csr_matrix) -> None:
+        config, sizes = self.config, self._sizes(Y.shape[1])
+        if not sizes:
+            self.parents = [np.zeros(Y.shape[1], np.int64)]
+            return
+        assert dataset.texts is not None
+        _, X = fitted_tfidf(config.tfidf, dataset.texts, self.threads)
+        wanted = config.tree.replace_settings({"levels": sizes})
+        tree = trees_of(X, Y, wanted, seeds=[config.seed], threads=self.threads)[0]
+        self.parents = [tree.parents(level) for level in range(tree.depth)]
+        of_label = np.empty(Y.shape[1], np.int64)
+        of_label[tree.labels] = self.parents[-1]
+        self.parents[-1] = of_label
+
+    def _token_state(self) -> dict[str, npt.NDArray]:
+        levels = {f"parents.{number}": parents for number, parents in enumerate(self.parents)}
+        return super()._token_state() | levels
+
+    def _restore_tokens(self, arrays: Mapping[str, npt.NDArray]) -> None:
+        super()._restore_tokens(arrays)
+        self.parents = []
+        while (name := f"parents.{len(self.parents)}") in arrays:
+            self.parents.append(np.array(arrays[name], np.int64).reshape(-1))
+        nodes = 1
+        for parents in self.parents:
+            if not len(parents) or not 0 <= parents.min() <= parents.max() < nodes:
+                raise ModelError("the levels of the label tree do not fit together")
+            nodes = len(parents)
+        if nodes != len(self.used):
+            raise ModelError("the label tree is not one of the labels that the network scores")
