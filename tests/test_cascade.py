@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 import torch
 
+import treetop
+from test_contract import topic_texts
 from test_lightxml import positives_of
+from tiny_bert import tiny_bert
+from treetop import Dataset
+from treetop.errors import ConfigError
+from treetop.methods.cascadexml import usual_clusters
 from treetop.neural.batches import Positives
 from treetop.neural.cascade_head import CascadeHead, distinct
 from treetop.neural.cascade_network import usual_taps
@@ -53,7 +59,7 @@ def test_the_loss_by_hand():
                 sign = 1 if node in true[level] else -1
                 expected += float(torch.nn.functional.softplus(-sign * z[level][text, node]).detach())
             if level < 2:
-                order = sorted(candidates, key=lambda n: -float(z[level][text, n].detach()))  # noqa: B023
+                order = sorted(candidates, key=lambda n: -float(z[level][text, n].detach()))
                 rest = [node for node in order if node not in true[level]]
                 kept = true[level] | set(rest[: max(0, 2 - len(true[level]))])
                 candidates = [n for n, parent in enumerate(PARENTS[level + 1]) if int(parent) in kept]
@@ -67,13 +73,17 @@ def test_scores_by_hand(score):
     for text in range(3):
         first = p[0][text].topk(2)[1].tolist()
         inside = [n for n in range(6) if int(PARENTS[1][n]) in first]
-        second = sorted(inside, key=lambda n: -float(p[1][text, n]))[:2]  # noqa: B023
+        second = sorted(inside, key=lambda n: -float(p[1][text, n]))[:2]
         values = {}
         for label in range(9):
             node = int(PARENTS[2][label])
             if node in second:
                 above = float(p[1][text, node])
-                factor = {"weighted": above, "level": 1.0, "path": above * float(p[0][text, PARENTS[1][node]])}
+                factor = {
+                    "weighted": above,
+                    "level": 1.0,
+                    "path": above * float(p[0][text, PARENTS[1][node]]),
+                }
                 values[label] = float(p[2][text, label]) * factor[score]
         best = sorted(values, key=lambda label: -values[label])[:2]
         scores, labels = made.top([v[text : text + 1] for v in vectors], 2)
@@ -87,3 +97,36 @@ def test_scores_by_hand(score):
 )
 def test_taps_scale_with_the_encoder(levels, depth, expected):
     assert usual_taps(levels, depth) == expected
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"), [(5, ()), (19_348, (512, 4096)), (30, (4,)), (670_091, (1024, 8192, 65536))]
+)
+def test_usual_clusters(labels, expected):
+    assert usual_clusters(labels) == expected
+
+
+@pytest.mark.parametrize("clusters", ["", "2-3"])
+def test_a_model_is_what_it_was_when_loaded(clusters, tmp_path):
+    train = Dataset.from_texts(*topic_texts(200, seed=0), source="train")
+    settings = {
+        "encoder": tiny_bert(),
+        "epochs": 2,
+        "max_length": 16,
+        "chosen": "2",
+        "clusters": clusters or (),
+    }
+    model = treetop.make("cascadexml", **settings, taps="1-2" if not clusters else "1-1-2-2").fit(train)
+    model.save(tmp_path / "model")
+    again = treetop.load(tmp_path / "model")
+    expected, found = (m.predict(train.texts, k=3).to_csr() for m in (model, again))
+    assert np.allclose(expected.toarray(), found.toarray(), atol=1e-6)
+    assert [len(parents) for parents in again.parents] == [len(parents) for parents in model.parents]
+
+
+def test_taps_must_fit():
+    train = Dataset.from_texts(*topic_texts(50, seed=0), source="train")
+    with pytest.raises(ConfigError, match="taps: 1 levels need 2 layers, of 2 that there are"):
+        treetop.make("cascadexml", encoder=tiny_bert(), max_length=16, taps="1-2-3").fit(train)
+    with pytest.raises(ConfigError, match="grow from level to level"):
+        treetop.make("cascadexml", clusters="8-4")

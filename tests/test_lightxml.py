@@ -73,7 +73,9 @@ def test_a_score_is_the_product_of_two():
         scores, ids = made.top(vectors[text : text + 1], 3)
         best = sorted(range(7), key=lambda label: -products[label])[:3]
         assert scores[0].tolist() == pytest.approx([products[label] for label in best], rel=1e-5)
-        assert all(products[label] == 0 or label == found for label, found in zip(best, ids[0].tolist(), strict=True))
+        assert all(
+            products[label] == 0 or label == found for label, found in zip(best, ids[0].tolist(), strict=True)
+        )
 
 
 def test_gradients_reach_only_what_is_sampled():
@@ -82,7 +84,9 @@ def test_gradients_reach_only_what_is_sampled():
     assert set(np.flatnonzero(made.labels.weight.grad.abs().sum(1).numpy())) == {1, 2}
 
 
-@pytest.mark.parametrize(("labels", "most"), [(19_348, 100), (670_091, 100), (100, 100), (101, 100), (7, 2), (3, 5)])
+@pytest.mark.parametrize(
+    ("labels", "most"), [(19_348, 100), (670_091, 100), (100, 100), (101, 100), (7, 2), (3, 5)]
+)
 def test_sizes_of_clusters(labels, most):
     count = clusters_of_size(labels, most)
     assert labels / count <= most and (count == 1 or labels / count > most / 2)
@@ -90,7 +94,14 @@ def test_sizes_of_clusters(labels, most):
 
 def test_clusters_of_labels_are_saved(tmp_path):
     train = Dataset.from_texts(*topic_texts(200, seed=0), source="train")
-    settings = {"encoder": tiny_bert(), "epochs": 2, "max_length": 16, "layers": 2, "cluster_size": 2, "hidden": 8}
+    settings = {
+        "encoder": tiny_bert(),
+        "epochs": 2,
+        "max_length": 16,
+        "layers": 2,
+        "cluster_size": 2,
+        "hidden": 8,
+    }
     model = treetop.make("lightxml", **settings).fit(train)
     sizes = np.bincount(model.parents[-1])
     assert sizes.max() <= 2 and sizes.min() >= 1

@@ -131,6 +131,13 @@ class Config:
         raise ConfigError(f"there is no setting {name!r}{hint}")
 
 
+def lengthened(values: tuple, length: int) -> list:
+    """A list given for the lowest levels, for all ``length`` of them: its first entry holds above."""
+    if len(values) > length:
+        return list(values[len(values) - length :])
+    return [values[0]] * (length - len(values)) + list(values)
+
+
 def value_text(value: Any) -> str:
     """A setting's value as text, such that the setting takes it back."""
     if value is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..config import Config, setting
+from ..config import Config, lengthened, setting
 from ..errors import ConfigError
 from ..search_space import Range, SearchSpace
 
@@ -112,11 +112,11 @@ class LinearConfig(Config):
 
     def schemes(self, depth: int) -> list[set[str]]:
         """The negatives of each of ``depth`` levels, from the top."""
-        return [set(scheme.split("+")) for scheme in _lengthened(self.negatives, depth)]
+        return [set(scheme.split("+")) for scheme in lengthened(self.negatives, depth)]
 
     def beams(self, inner_levels: int) -> list[int]:
         """The beam of each cluster level, from the top."""
-        return _lengthened(self.beam, inner_levels)
+        return lengthened(self.beam, inner_levels)
 
     def transforms(self, depth: int) -> list[str]:
         """The score transform of each level, from the top."""
@@ -127,9 +127,3 @@ class LinearConfig(Config):
         """The power of the parent's score at each level, from the top."""
         last = 0.0 if self.last_transform == "alone" else self.level_discount
         return [self.level_discount] * (depth - 1) + [last]
-
-
-def _lengthened(values: tuple, length: int) -> list:
-    if len(values) > length:
-        return list(values[len(values) - length :])
-    return [values[0]] * (length - len(values)) + list(values)

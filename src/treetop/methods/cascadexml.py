@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..config import part, setting
+from ..config import lengthened, part, setting
 from ..errors import ConfigError
 from ..neural.cascade_head import SCORES, CascadeHead
 from ..neural.cascade_network import CascadeNetwork, usual_taps
@@ -32,7 +32,9 @@ class CascadeXMLConfig(ClusteredConfig):
     epochs: int = setting(10, "how often the network sees all examples", at_least=1)
     batch_size: int = setting(256, "texts in one step", at_least=1)
     clusters: tuple[int, ...] = setting(
-        (), "of the levels above the labels, from the top; none: powers of two, about 8 times more each", at_least=1
+        (),
+        "of the levels above the labels, from the top; none: powers of two, about 8 times more each",
+        at_least=1,
     )
     taps: tuple[int, ...] = setting(
         (), "layers: two for the first level, then one for each; none: as published, scaled to the encoder",
@@ -46,7 +48,7 @@ class CascadeXMLConfig(ClusteredConfig):
     )
     score: str = setting(
         "weighted",
-        "of a label: its probability times its parent's (weighted), its own (level), or times all above (path)",
+        "of a label: its probability alone (level), times its parent's (weighted), or times all above it (path)",
         choices=SCORES,
     )
     head_bits: int = setting(32, "of a label's weights", choices=(16, 32))
@@ -57,9 +59,7 @@ class CascadeXMLConfig(ClusteredConfig):
     )
 
     def check(self) -> None:
-        super_check = getattr(super(), "check", None)
-        if super_check is not None:
-            super_check()
+        super().check()
         if not self.chosen or not self.dropouts:
             raise ConfigError("chosen and dropouts need at least one entry")
         if list(self.clusters) != sorted(set(self.clusters)):
@@ -89,8 +89,8 @@ class CascadeXML(ClusteredMethod):
         head = CascadeHead(
             encoder.width,
             self.parents,
-            chosen=_last(config.chosen, levels - 1),
-            dropouts=_last(config.dropouts, levels),
+            chosen=lengthened(config.chosen, levels - 1),
+            dropouts=lengthened(config.dropouts, levels),
             score=config.score,
             bits=config.head_bits,
         )
@@ -101,12 +101,5 @@ def usual_clusters(labels: int) -> tuple[int, ...]:
     """2^10, 2^13 and 2^16 for very many labels; else two levels, the lower with 4 to 8 labels a cluster."""
     if labels >= MANY:
         return 1 << 10, 1 << 13, 1 << 16
-    lower = max(math.ceil(math.log2(max(labels, 2) / 8)), 1)
-    return 1 << max(lower - 3, 1), 1 << lower
-
-
-def _last(values: tuple, count: int) -> list:
-    """Of each of ``count`` levels: a short list begins with its first entry again and again."""
-    if len(values) > count:
-        return list(values[len(values) - count :])
-    return [values[0]] * (count - len(values)) + list(values)
+    lower = math.ceil(math.log2(max(labels / 8, 1)))
+    return tuple(1 << level for level in (lower - 3, lower) if level > 0)

@@ -140,7 +140,9 @@ class Encoder(nn.Module):
         optimiser goes on moving the wide weights.
         """
         device = batch.tokens.device
-        mask = inside[:, None, None, :].expand(-1, 1, inside.shape[1], -1) if self.whole_masks else inside.long()
+        mask = (
+            inside[:, None, None, :].expand(-1, 1, inside.shape[1], -1) if self.whole_masks else inside.long()
+        )
         inputs = {
             "input_ids": torch.where(inside, batch.tokens, self.padding).long(),
             "attention_mask": mask,
