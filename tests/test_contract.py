@@ -54,6 +54,8 @@ CASES: dict[str, dict] = {
     "flat-transformer": ENCODED,
     "x-transformer": ENCODED | {"epochs": 5, "clusters": 3, "visited": 2},
     "xr-transformer": ENCODED | TREES | {"epochs": 2, "shortlist": 2},
+    "lightxml": ENCODED | {"layers": 2, "cluster_size": 2, "visited": 2, "hidden": 16},
+    "cascadexml": ENCODED | {"clusters": (3,), "taps": (1, 2, 2), "chosen": (2,), "dropouts": (0.0,)},
     "ensemble": {"members": [treetop.XRLinear(leaf_size=4, branching=2), treetop.XRLinear(seed=1)]},
 }
 

@@ -48,7 +48,7 @@ class CascadeXMLConfig(ClusteredConfig):
     )
     score: str = setting(
         "weighted",
-        "of a label: its probability alone (level), times its parent's (weighted), or times all above it (path)",
+        "of a label: its probability alone (level), or times its parent's (weighted), or all above it (path)",
         choices=SCORES,
     )
     head_bits: int = setting(32, "of a label's weights", choices=(16, 32))
@@ -81,7 +81,7 @@ class CascadeXML(ClusteredMethod):
     def _build(self, labels: int, *, trained: bool) -> Network:
         config, levels = self.config, len(self.parents)
         encoder = self._new_encoder()
-        taps = list(config.taps) or usual_taps(levels, encoder.depth)
+        taps = list(config.taps[-levels - 1 :]) or usual_taps(levels, encoder.depth)
         if len(taps) != levels + 1 or max(taps) > encoder.depth:
             raise ConfigError(
                 f"taps: {levels} levels need {levels + 1} layers, of {encoder.depth} that there are"

@@ -1,0 +1,52 @@
+"""Label-wise attention: every label looks at the words of a text in its own way.
+
+    α_lt = softmax_t(H_t · a_l),    m_l = Σ_t α_lt H_t,    s_l = MLP(m_l)
+
+H are the states of the words. The MLP is shared by all labels.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+
+class LabelAttention(nn.Module):
+    """Scores of all labels, or of a text's candidates."""
+
+    def __init__(self, width: int, labels: int, layers: Sequence[int], *, sparse: bool = False) -> None:
+        """``layers``: widths inside the MLP; ``sparse``: gradients touch only rows of candidates."""
+        super().__init__()
+        self.looks = nn.Embedding(labels, width, sparse=sparse)
+        nn.init.xavier_uniform_(self.looks.weight)
+        self.scorer = Scorer(width, layers)
+
+    def forward(self, states: Tensor, lengths: Tensor, candidates: Tensor | None = None) -> Tensor:
+        """Texts × labels, or texts × candidates (numbers of labels)."""
+        looks = self.looks.weight if candidates is None else self.looks(candidates)
+        outside = torch.arange(states.shape[1], device=states.device) >= lengths[:, None].clamp(min=1)
+        seen = states @ looks.to(states.dtype).transpose(-1, -2)  # texts × words × labels
+        shares = seen.float().masked_fill(outside[..., None], -torch.inf).softmax(1).to(states.dtype)
+        scores: Tensor = self.scorer(shares.transpose(1, 2) @ states)
+        return scores
+
+
+class Scorer(nn.Module):
+    """Numbers → one number, with ReLU between layers."""
+
+    def __init__(self, width: int, layers: Sequence[int]) -> None:
+        super().__init__()
+        widths = [width, *layers]
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(widths))
+        self.last = nn.Linear(widths[-1], 1)
+        for layer in (*self.layers, self.last):
+            nn.init.xavier_uniform_(layer.weight)
+
+    def forward(self, values: Tensor) -> Tensor:
+        for layer in self.layers:
+            values = torch.relu(layer(values))
+        score: Tensor = self.last(values).squeeze(-1).float()
+        return score
