@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
 import torch
+from scipy import sparse
 from torch import nn
+from torch.nn import functional
 
+import treetop
+from test_contract import topic_texts
+from treetop import Dataset
+from treetop.methods.attention_xml import shortlisted
+from treetop.neural import attention_network
+from treetop.neural.attention_network import (
+    AttentionConfig,
+    AttentionLevels,
+    AttentionNetwork,
+    children_table,
+)
+from treetop.neural.batches import Batch, Positives
 from treetop.neural.bilstm import BiLSTM
 from treetop.neural.label_attention import LabelAttention
 
 LENGTHS = torch.tensor([5, 1, 3])
+SMALL = AttentionConfig(hidden=3, scorer=(5,))
 
 
 def test_both_ways_are_those_of_packed_texts():
@@ -49,3 +66,117 @@ def test_attention_by_hand():
 def test_a_text_without_words_has_scores():
     attention = LabelAttention(4, 2, [3])
     assert attention(torch.zeros(1, 1, 4), torch.tensor([0])).isfinite().all()
+
+
+def test_children_and_candidates_by_hand():
+    parents = np.array([1, 0, 1, 1, 2])
+    assert children_table(parents).tolist() == [[1, -1, -1], [0, 2, 3], [4, -1, -1]]
+    network = AttentionNetwork(nn.Embedding(9, 4), SMALL, parents, first=False)
+    nodes, inside = network.candidates(torch.tensor([[2, 0], [3, 1]]))  # 1 + the number of a parent
+    assert nodes[inside].tolist() == [0, 2, 3, 4, 1]
+    assert inside.tolist() == [[True] * 3 + [False] * 3, [True, False, False] * 2]
+
+
+def batch_of(rng, lengths, positives, parents=None):
+    tokens = torch.from_numpy(rng.integers(1, 9, (len(lengths), max(lengths))))
+    texts, labels = (torch.tensor(values) for values in zip(*positives, strict=True))
+    marks = Positives(texts, labels, torch.ones(len(texts)))
+    return Batch(tokens, torch.tensor(lengths), torch.arange(len(lengths)), marks, parents)
+
+
+def test_loss_is_the_mean_over_candidates():
+    torch.manual_seed(0)
+    parents = np.array([1, 0, 1, 1, 2])
+    network = AttentionNetwork(nn.Embedding(9, 4), SMALL, parents, first=False).eval()
+    batch = batch_of(
+        np.random.default_rng(0), [3, 2], [(0, 3), (1, 1)], parents=torch.tensor([[2, 0], [1, 3]])
+    )
+    scores = network.attention(network.states(batch), batch.lengths)
+    terms = [(0, 0, 0.0), (0, 2, 0.0), (0, 3, 1.0), (1, 1, 1.0), (1, 4, 0.0)]
+    expected = sum(
+        functional.binary_cross_entropy_with_logits(scores[text, node], torch.tensor(target))
+        for text, node, target in terms
+    ) / len(terms)
+    assert torch.allclose(network(batch), expected, atol=1e-6)
+
+
+def test_all_nodes_in_blocks_are_the_same(monkeypatch):
+    torch.manual_seed(0)
+    network = AttentionNetwork(nn.Embedding(9, 4), SMALL, np.zeros(7, np.int64), first=True).eval()
+    batch = batch_of(np.random.default_rng(1), [4, 2, 3], [(0, 3), (1, 1), (2, 6)])
+
+    def loss_and_slopes():
+        network.zero_grad()
+        loss = network(batch)
+        loss.backward()
+        return [loss.detach(), *(weight.grad.clone() for weight in network.parameters())]
+
+    whole = loss_and_slopes()
+    monkeypatch.setattr(attention_network, "BLOCK", 3 * 4 * 2)
+    for a, b in zip(whole, loss_and_slopes(), strict=True):
+        assert torch.allclose(a, b, atol=1e-6)
+
+
+def test_scores_are_products_down_the_path():
+    torch.manual_seed(0)
+    words = nn.Embedding(9, 4)
+    top = AttentionNetwork(words, SMALL, np.zeros(3, np.int64), first=True)
+    parents = np.array([1, 0, 1, 1, 2])
+    below = AttentionNetwork(nn.Embedding(9, 4), SMALL, parents, first=False)
+    levels = AttentionLevels([top, below], chosen=2).eval()
+    batch = batch_of(np.random.default_rng(2), [3, 2], [(0, 3), (1, 1)])
+    upper = torch.sigmoid(top.attention(top.states(batch), batch.lengths))
+    lower = torch.sigmoid(below.attention(below.states(batch), batch.lengths))
+    scores, labels = levels.top(batch, 5)
+    for text in range(2):
+        kept = upper[text].topk(2)[1].tolist()
+        expected = {
+            label: float(upper[text, parent] * lower[text, label])
+            for label, parent in enumerate(parents)
+            if parent in kept
+        }
+        found = {
+            int(label): float(score)
+            for label, score in zip(labels[text], scores[text], strict=True)
+            if score >= 0
+        }
+        assert found == pytest.approx(expected)
+    levels.depth = 1
+    assert torch.equal(levels.top(batch, 3)[0], upper.sort(dim=1, descending=True)[0])
+
+
+def test_shortlists_hold_true_nodes_first():
+    true = sparse.csr_matrix(np.array([[0, 1, 0, 1, 0], [1, 1, 1, 0, 0], [0, 0, 0, 0, 1]], np.float32))
+    found = np.array([3, 0, 2, 2, 4, 1, 0, 1, 2])
+    lists = shortlisted(true, np.array([0, 3, 6, 9]), found, 3)
+    assert [row.indices.tolist() for row in lists] == [[0, 1, 3], [0, 1, 2], [0, 1, 4]]
+    two = shortlisted(true, np.array([0, 3, 6, 9]), found, 2)
+    assert [row.indices.tolist() for row in two] == [[1, 3], [1, 2], [0, 4]]
+
+
+SETTINGS = {
+    "epochs": 12,
+    "batch_size": 32,
+    "hidden": 16,
+    "scorer": (16,),
+    "dimension": 24,
+    "learning_rate": 0.01,
+}
+
+
+@pytest.mark.parametrize(
+    "settings", [{"flat": True}, {"clusters": (4,), "chosen": 2}, {"clusters": (2, 4), "warm_start": False}]
+)
+def test_the_method_learns_and_comes_back(settings, tmp_path):
+    train = Dataset.from_texts(*topic_texts(300, seed=0), source="train")
+    test = Dataset.from_texts(*topic_texts(40, seed=1), source="test")
+    model = treetop.make("attention-xml", **(SETTINGS | settings)).fit(train)
+    assert model.evaluate(test)["P@1"] > 85
+    levels = len(settings.get("clusters", ())) + 1
+    assert [entry.get("level") for entry in model.course["epochs"][:: SETTINGS["epochs"]]] == [
+        *range(1, levels + 1)
+    ]
+    model.save(tmp_path / "model")
+    again = treetop.load(tmp_path / "model").predict(test)
+    assert np.array_equal(again.scores, model.predict(test).scores)
+    assert np.array_equal(again.indices, model.predict(test).indices)

@@ -56,6 +56,15 @@ CASES: dict[str, dict] = {
     "xr-transformer": ENCODED | TREES | {"epochs": 2, "shortlist": 2},
     "lightxml": ENCODED | {"layers": 2, "cluster_size": 2, "visited": 2, "hidden": 16},
     "cascadexml": ENCODED | {"clusters": (3,), "taps": (1, 2, 2), "chosen": (2,), "dropouts": (0.0,)},
+    "attention-xml": {
+        "epochs": 24,
+        "batch_size": 16,
+        "hidden": 16,
+        "scorer": (16,),
+        "dimension": 24,
+        "words.min_df": 1,
+    }
+    | {"learning_rate": 0.02, "spread": 0.5, "clusters": (3,), "chosen": 2, "device": "cpu"},
     "ensemble": {"members": [treetop.XRLinear(leaf_size=4, branching=2), treetop.XRLinear(seed=1)]},
 }
 

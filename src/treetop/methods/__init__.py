@@ -46,6 +46,11 @@ METHODS = {
     ),
     "lightxml": ("lightxml", "LightXML", "a transformer that finds clusters and ranks their labels at once"),
     "cascadexml": ("cascadexml", "CascadeXML", "ever finer clusters at ever later layers of a transformer"),
+    "attention-xml": (
+        "attention_xml",
+        "AttentionXML",
+        "every label reads the words of a text in its own way",
+    ),
     "ensemble": ("ensemble", "Ensemble", "several models of any methods, their ranked lists combined"),
 }
 

@@ -19,6 +19,7 @@ from ..neural.encoder import EncoderConfig
 from ..neural.network import Network
 from ..search_space import SearchSpace
 from .clustered import ClusteredConfig, ClusteredMethod
+from .encoded import EncodedConfig, EncodedMethod
 
 CASCADE_SPACE: SearchSpace = {"training.learning_rate": (5e-5, 1e-4, 2e-4), "epochs": (8, 12, 16)}
 MANY = 100_000
@@ -26,7 +27,7 @@ MANY = 100_000
 
 
 @dataclass(frozen=True)
-class CascadeXMLConfig(ClusteredConfig):
+class CascadeXMLConfig(ClusteredConfig, EncodedConfig):
     """Settings of CascadeXML."""
 
     epochs: int = setting(10, "how often the network sees all examples", at_least=1)
@@ -66,7 +67,7 @@ class CascadeXMLConfig(ClusteredConfig):
             raise ConfigError("clusters must grow from level to level")
 
 
-class CascadeXML(ClusteredMethod):
+class CascadeXML(ClusteredMethod, EncodedMethod):
     """All levels by one encoder."""
 
     name = "cascadexml"

@@ -10,29 +10,31 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ..config import part
+from ..config import Config, part
 from ..data import Dataset
 from ..errors import ModelError
 from ..features import TfidfConfig
 from ..tree import TreeConfig, trees_of
-from .encoded import EncodedConfig, EncodedMethod
 from .features import USUAL_TFIDF, fitted_tfidf
+from .neural import NeuralMethod
 
 Parents = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class ClusteredConfig(EncodedConfig):
-    """Settings of every such method."""
+class ClusteredConfig(Config):
+    """Settings of every such method, beside those of its tokens."""
 
     tfidf: TfidfConfig = part(USUAL_TFIDF, "what labels are clustered by")
     tree: TreeConfig = part(TreeConfig(), "how they are clustered")
 
 
-class ClusteredMethod(EncodedMethod):
-    """A network over the labels, and clusters of them, and clusters of these."""
+class ClusteredMethod(NeuralMethod):
+    """A network over the labels, and clusters of them, and clusters of these.
 
-    config: ClusteredConfig
+    The class that says what tokens are comes behind it among the bases.
+    """
+
     parents: list[Parents]
     """Of the nodes of every level, from the top; the last are the labels that the network scores."""
 
@@ -42,6 +44,7 @@ class ClusteredMethod(EncodedMethod):
 
     def _prepare(self, dataset: Dataset, Y: sparse.csr_matrix) -> None:
         config, sizes = self.config, self._sizes(Y.shape[1])
+        assert isinstance(config, ClusteredConfig)
         if not sizes:
             self.parents = [np.zeros(Y.shape[1], np.int64)]
             return
@@ -54,12 +57,10 @@ class ClusteredMethod(EncodedMethod):
         of_label[tree.labels] = self.parents[-1]
         self.parents[-1] = of_label
 
-    def _token_state(self) -> dict[str, npt.NDArray]:
-        levels = {f"parents.{number}": parents for number, parents in enumerate(self.parents)}
-        return super()._token_state() | levels
+    def _prepared_state(self) -> dict[str, npt.NDArray]:
+        return {f"parents.{number}": parents for number, parents in enumerate(self.parents)}
 
-    def _restore_tokens(self, arrays: Mapping[str, npt.NDArray]) -> None:
-        super()._restore_tokens(arrays)
+    def _restore_prepared(self, arrays: Mapping[str, npt.NDArray]) -> None:
         self.parents = []
         while (name := f"parents.{len(self.parents)}") in arrays:
             self.parents.append(np.array(arrays[name], np.int64).reshape(-1))

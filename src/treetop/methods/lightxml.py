@@ -18,6 +18,7 @@ from ..neural.encoder_network import EncoderNetwork, HeadedEncoder
 from ..neural.network import Network
 from ..search_space import SearchSpace
 from .clustered import ClusteredConfig, ClusteredMethod
+from .encoded import EncodedConfig, EncodedMethod
 
 LIGHT_SPACE: SearchSpace = {
     "training.learning_rate": (5e-5, 1e-4, 2e-4),
@@ -27,7 +28,7 @@ LIGHT_SPACE: SearchSpace = {
 
 
 @dataclass(frozen=True)
-class LightXMLConfig(ClusteredConfig):
+class LightXMLConfig(ClusteredConfig, EncodedConfig):
     """Settings of LightXML."""
 
     epochs: int = setting(15, "how often the network sees all examples", at_least=1)
@@ -55,7 +56,7 @@ class LightXMLConfig(ClusteredConfig):
     )
 
 
-class LightXML(ClusteredMethod):
+class LightXML(ClusteredMethod, EncodedMethod):
     """Clusters and labels by one encoder."""
 
     name = "lightxml"

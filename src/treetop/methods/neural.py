@@ -28,7 +28,7 @@ from ..neural.device import chosen_device, chosen_precision, memory_told, seeded
 from ..neural.network import Network
 from ..neural.ranking import rank
 from ..neural.resuming import TrainingStates
-from ..neural.training import Judge, OnEpoch, Training
+from ..neural.training import Course, Judge, OnEpoch, Training
 from ..predictions import Predictions
 from ..store import under_prefix, with_prefix
 from ..strings import Strings
@@ -96,6 +96,12 @@ class NeuralMethod(Method):
     def _prepare(self, dataset: Dataset, Y: sparse.csr_matrix) -> None:
         """What has to be known of the data before the network is built."""
 
+    def _prepared_state(self) -> dict[str, npt.NDArray]:
+        """What `_prepare` found, for the store."""
+        return {}
+
+    def _restore_prepared(self, arrays: Mapping[str, npt.NDArray]) -> None: ...
+
     def _initialise(
         self, dataset: Dataset, examples: Examples, Y: sparse.csr_matrix, device: torch.device
     ) -> None:
@@ -140,32 +146,55 @@ class NeuralMethod(Method):
             real = dataset[dataset.example_rows()]
             if config.label_weights == "propensity":
                 self._weigh_labels(real)
-            width = self.network.fixed_width
-            examples = Examples(tokens, Y, width=width)
+            examples = Examples(tokens, Y, width=self.network.fixed_width)
             self._initialise(dataset, examples, Y, device)
-            training = Training(
-                self.network,
+            course = self._teach(
+                tokens,
                 examples,
-                config.training,
-                epochs=config.epochs,
-                batch_size=config.batch_size,
-                seed=config.seed,
-                device=device,
+                Y,
+                device,
+                name=self._state_name(tokens, Y, validation),
                 judge=None if validation is None else self._judge_of(validation, real),
-                states=TrainingStates(self._state_name(tokens, Y, validation)),
                 on_epoch=on_epoch,
             )
-            told = "" if width is None else f", every text padded or cut to {width} words"
-            course = training.run(f"Training {self.name}{told}")
             self._after_training(dataset, examples, Y, device)
         self.course = {
             "parameters": self.network.counts(),
             "device": str(device),
-            "precision": str(training.precision).removeprefix("torch."),
+            "precision": str(chosen_precision(config.training.precision, device)).removeprefix("torch."),
             "seconds": course.seconds,
             "best_epoch": course.best_epoch or course.epoch,
             "epochs": course.entries,
         }
+
+    def _teach(
+        self,
+        tokens: Tokens,
+        examples: Examples,
+        Y: sparse.csr_matrix,
+        device: torch.device,
+        *,
+        name: str | None,
+        judge: Judge | None,
+        on_epoch: OnEpoch | None,
+    ) -> Course:
+        """Trains the network; states of the training are kept under ``name``."""
+        assert self.network is not None
+        config, width = self.config, self.network.fixed_width
+        training = Training(
+            self.network,
+            examples,
+            config.training,
+            epochs=config.epochs,
+            batch_size=config.batch_size,
+            seed=config.seed,
+            device=device,
+            judge=judge,
+            states=TrainingStates(name),
+            on_epoch=on_epoch,
+        )
+        told = "" if width is None else f", every text padded or cut to {width} words"
+        return training.run(f"Training {self.name}{told}")
 
     def _state_name(self, tokens: Tokens, Y: sparse.csr_matrix, validation: Dataset | None) -> str | None:
         """Of the states of this training: made from all that they depend on."""
@@ -223,13 +252,15 @@ class NeuralMethod(Method):
     def _state(self) -> dict[str, npt.NDArray]:
         assert self.network is not None
         weights = {name: to_array(value) for name, value in self.network.state_dict().items()}
-        return {"used": self.used} | self._token_state() | with_prefix("network", weights)
+        found = self._token_state() | self._prepared_state()
+        return {"used": self.used} | found | with_prefix("network", weights)
 
     def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None:
         self.used = np.array(arrays["used"], np.int64).reshape(-1)
         if not len(self.used) or self.used.min() < 0 or self.used.max() >= len(self._fitted()):
             raise ModelError("the labels that the network scores are not those of the model")
         self._restore_tokens(arrays)
+        self._restore_prepared(arrays)
         self.network = self._build(len(self.used), trained=True)
         weights = under_prefix("network", arrays)
         own = self.network.state_dict()

@@ -27,6 +27,13 @@ class LabelAttention(nn.Module):
     def forward(self, states: Tensor, lengths: Tensor, candidates: Tensor | None = None) -> Tensor:
         """Texts × labels, or texts × candidates (numbers of labels)."""
         looks = self.looks.weight if candidates is None else self.looks(candidates)
+        return self._seen(states, lengths, looks)
+
+    def of_all_texts(self, states: Tensor, lengths: Tensor, labels: Tensor) -> Tensor:
+        """Texts × some labels, the same for all texts."""
+        return self._seen(states, lengths, self.looks(labels))
+
+    def _seen(self, states: Tensor, lengths: Tensor, looks: Tensor) -> Tensor:
         outside = torch.arange(states.shape[1], device=states.device) >= lengths[:, None].clamp(min=1)
         seen = states @ looks.to(states.dtype).transpose(-1, -2)  # texts × words × labels
         shares = seen.float().masked_fill(outside[..., None], -torch.inf).softmax(1).to(states.dtype)

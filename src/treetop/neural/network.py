@@ -12,6 +12,8 @@ from .batches import Batch
 class Network(nn.Module, ABC):
     """A module with a loss. Its parameters are named after its parts, for learning rates of their own."""
 
+    records = True
+    """Whether steps can be recorded as CUDA graphs."""
     records_compiled = False
     """Whether steps can be recorded as CUDA graphs after `compile_parts`: nothing is compiled anew in one."""
 

@@ -40,6 +40,7 @@ def can_record(training: Training) -> bool:
     config = training.config
     return (
         config.graphs
+        and training.network.records
         and training.device.type == "cuda"
         and training.precision != torch.float16
         and not config.deterministic

@@ -1,0 +1,210 @@
+"""AttentionXML: every label reads a text in its own way; one network for each level of a label tree.
+
+You, Zhang, Wang, Dai, Mamitsuka, Zhu: "AttentionXML: Label Tree-based Attention-Aware Deep Model for
+High-Performance Extreme Multi-Label Text Classification", NeurIPS 2019. Each level starts from what the one
+above has learned, and looks, for a text, at the children of its true nodes and of the best that were found.
+With few labels there is one level, of labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy import sparse
+
+from .. import checkpoints
+from ..config import part, setting
+from ..errors import ConfigError
+from ..neural.arrays import to_array, to_tensor
+from ..neural.attention_network import AttentionConfig, AttentionLevels, AttentionNetwork, usual_levels
+from ..neural.batches import Examples
+from ..neural.config import TrainingConfig
+from ..neural.device import chosen_precision, seeded
+from ..neural.ranking import rank
+from ..neural.resuming import TrainingStates
+from ..neural.training import Course, Judge, OnEpoch, Training
+from ..search_space import SearchSpace
+from ..sparse import binarize, merge_columns
+from .clustered import ClusteredConfig, ClusteredMethod
+from .neural import Tokens
+from .word_method import WordConfig, WordMethod
+
+ATTENTION_SPACE: SearchSpace = {
+    "training.learning_rate": (5e-4, 1e-3, 2e-3),
+    "attention.hidden": (256, 512),
+    "chosen": (16, 64, 160),
+}
+
+
+@dataclass(frozen=True)
+class AttentionXMLConfig(ClusteredConfig, WordConfig):
+    """Settings of AttentionXML."""
+
+    epochs: int = setting(10, "how often the network of each level sees all examples", at_least=1)
+    batch_size: int = setting(200, "texts in one step", at_least=1)
+    clusters: tuple[int, ...] = setting(
+        (),
+        "nodes of the levels above the labels, from the top; none: powers of two, for more than 5,000 labels",
+        at_least=1,
+    )
+    flat: bool = setting(False, "no tree: all labels look at every text")
+    chosen: int = setting(64, "nodes of a level whose children are scored", at_least=1)
+    warm_start: bool = setting(True, "a level starts from what the one above has learned of words")
+    attention: AttentionConfig = part(AttentionConfig(), "the layers")
+    training: TrainingConfig = part(
+        TrainingConfig(learning_rate=1e-3, average="swa", average_from=0.5), "the training loop"
+    )
+
+    def check(self) -> None:
+        super().check()
+        if list(self.clusters) != sorted(set(self.clusters)):
+            raise ConfigError("clusters must grow from level to level")
+        if self.flat and self.clusters:
+            raise ConfigError("flat=true has no clusters: leave one of the two out")
+
+
+class AttentionXML(ClusteredMethod, WordMethod):
+    """Words, label by label."""
+
+    name = "attention-xml"
+    config_class = AttentionXMLConfig
+    search_space = ATTENTION_SPACE
+    config: AttentionXMLConfig
+    network: AttentionLevels | None = None
+
+    def _sizes(self, labels: int) -> tuple[int, ...]:
+        if self.config.flat:
+            return ()
+        return tuple(size for size in self.config.clusters or usual_levels(labels) if 1 < size < labels)
+
+    def _build(self, labels: int, *, trained: bool) -> AttentionLevels:
+        levels = []
+        for number, parents in enumerate(self.parents):
+            words = self._vectors_of_words(trained=trained or number > 0)
+            words.weight.requires_grad = self.config.words.trainable
+            levels.append(AttentionNetwork(words, self.config.attention, parents, first=number == 0))
+        return AttentionLevels(levels, self.config.chosen)
+
+    def _teach(
+        self,
+        tokens: Tokens,
+        examples: Examples,
+        Y: sparse.csr_matrix,
+        device: torch.device,
+        *,
+        name: str | None,
+        judge: Judge | None,
+        on_epoch: OnEpoch | None,
+    ) -> Course:
+        """Level by level. Only the last is judged, with all above it: it is the one that ranks labels."""
+        assert self.network is not None
+        together = Course()
+        relevance = self._relevance(Y)
+        for number, true in enumerate(relevance):
+            level = self.network.level(number)
+            shortlist = (
+                None if number == 0 else self._shortlist(examples, relevance[number - 1], number, device)
+            )
+            own = checkpoints.name_of("attention", name, number)
+            if not self._found(level, own):
+                if number and self.config.warm_start:
+                    level.start_from(self.network.level(number - 1))
+                last = number + 1 == len(relevance)
+                self.network.depth = number + 1
+                course = self._teach_level(
+                    level, number, Examples(tokens, true, shortlist=shortlist), device,
+                    states=TrainingStates(checkpoints.name_of("attention-state", name, number)),
+                    judge=judge if last else None, on_epoch=on_epoch,
+                )  # fmt: skip
+                checkpoints.keep(own, {key: to_array(value) for key, value in level.state_dict().items()})
+                together.entries += [entry | {"level": number + 1} for entry in course.entries]
+                together.seconds += course.seconds
+                together.best_epoch = course.best_epoch
+                together.epoch = course.epoch
+        self.network.depth = len(relevance)
+        return together
+
+    def _teach_level(
+        self,
+        level: AttentionNetwork,
+        number: int,
+        examples: Examples,
+        device: torch.device,
+        *,
+        states: TrainingStates,
+        judge: Judge | None,
+        on_epoch: OnEpoch | None,
+    ) -> Course:
+        config = self.config
+        seed = config.seed + number
+        with seeded(seed, device):
+            training = Training(
+                level,
+                examples,
+                config.training,
+                epochs=config.epochs,
+                batch_size=config.batch_size,
+                seed=seed,
+                device=device,
+                judge=judge,
+                states=states,
+                on_epoch=on_epoch,
+            )
+            of = f"level {number + 1} of {len(self.parents)}, {level.nodes:,} nodes"
+            return training.run(f"Training {self.name}, {of}")
+
+    def _found(self, level: AttentionNetwork, name: str | None) -> bool:
+        """Whether the level was finished before; it has its weights then."""
+        kept = checkpoints.find(name)
+        if kept is None:
+            return False
+        level.load_state_dict({key: to_tensor(np.array(value)) for key, value in kept.items()})
+        return True
+
+    def _relevance(self, Y: sparse.csr_matrix) -> list[sparse.csr_matrix]:
+        """Texts × nodes of every level: 1 where a label of the text is below the node."""
+        chain = [binarize(Y)]
+        for number in range(len(self.parents) - 1, 0, -1):
+            chain.insert(0, binarize(merge_columns(chain[0], self.parents[number], self._nodes(number - 1))))
+        return chain
+
+    def _nodes(self, level: int) -> int:
+        return len(self.parents[level])
+
+    def _shortlist(
+        self, examples: Examples, true: sparse.csr_matrix, number: int, device: torch.device
+    ) -> sparse.csr_matrix:
+        """Texts × nodes of the level above whose children a text is trained with, at most ``chosen``.
+
+        The true ones and then the best found; where there are too many true ones, the best of these.
+        """
+        assert self.network is not None
+        self.network.depth = number
+        chosen = min(self.config.chosen, self._nodes(number - 1))
+        indptr, nodes, _ = rank(
+            self.network,
+            examples,
+            chosen,
+            batch_size=4 * self.config.batch_size,
+            device=device,
+            precision=chosen_precision(self.config.training.precision, device),
+        )
+        return shortlisted(true, indptr, nodes, chosen)
+
+
+def shortlisted(
+    true: sparse.csr_matrix, indptr: npt.NDArray[np.int64], found: npt.NDArray[np.int64], most: int
+) -> sparse.csr_matrix:
+    """Texts × nodes, ``most`` of each text: first those both true and found, then true, then found ones."""
+    counts = np.diff(indptr)
+    places = np.arange(len(found)) - np.repeat(indptr[:-1], counts)
+    values = (1 - places / (counts.max(initial=0) + 1)).astype(np.float32)
+    merged = sparse.csr_matrix(2 * true + sparse.csr_matrix((values, found, indptr), shape=true.shape))
+    rows = np.repeat(np.arange(true.shape[0]), np.diff(merged.indptr))
+    order = np.lexsort((-merged.data, rows))  # within the rows, which stay where they are
+    chosen = order[np.arange(len(order)) - merged.indptr[rows] < most]
+    places_of = rows[chosen], merged.indices[chosen]
+    return sparse.csr_matrix((np.ones(len(chosen), np.float32), places_of), shape=true.shape)

@@ -1,0 +1,194 @@
+"""AttentionXML's network for one level of a label tree, and the search through the networks of all levels.
+
+    words → vectors → dropout → two-way LSTM → dropout → attention of every node → scores of nodes
+
+The first level scores all its nodes. Each of the others scores, for a text, the children of some nodes of the
+level above: its candidates.
+
+    loss     mean over texts and candidates of bce(y_c, z_c)
+    search   S_c = σ(z_c) · S_parent,  the best C nodes of each level, the best k labels of the last
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
+
+from ..config import Config, setting
+from .batches import Batch, Positives
+from .bilstm import BiLSTM
+from .label_attention import LabelAttention
+from .network import Network
+
+BLOCK = 1 << 27
+"""Shares of attention (texts × words × nodes) that are kept at a time."""
+MANY = 100_000
+"""Nodes of a level that get sparse gradients: a step then moves only those it has seen."""
+
+
+@dataclass(frozen=True)
+class AttentionConfig(Config):
+    """The layers between words and scores."""
+
+    hidden: int = setting(256, "states of the LSTM, each way", at_least=1)
+    scorer: tuple[int, ...] = setting((256,), "layers between what a label saw and its score", at_least=1)
+    embedding_dropout: float = setting(0.2, "share of the vectors' numbers dropped", at_least=0, at_most=1)
+    dropout: float = setting(0.5, "share of the LSTM's states dropped", at_least=0, at_most=1)
+
+
+class AttentionNetwork(Network):
+    """Parts: ``words`` (vectors), ``lstm``, ``attention``."""
+
+    records = False  # recorded steps cannot hold an LSTM
+
+    def __init__(
+        self, words: nn.Embedding, config: AttentionConfig, parents: npt.NDArray[np.int64], *, first: bool
+    ) -> None:
+        """``parents`` of the nodes; ``first``: there is no level above, all nodes are scored."""
+        super().__init__()
+        self.words = words
+        self.before = nn.Dropout(config.embedding_dropout)
+        self.lstm = BiLSTM(words.embedding_dim, config.hidden)
+        self.after = nn.Dropout(config.dropout)
+        sparse = not first and len(parents) >= MANY
+        self.attention = LabelAttention(2 * config.hidden, len(parents), config.scorer, sparse=sparse)
+        self.below: Tensor | None
+        table = None if first else torch.from_numpy(children_table(parents))
+        self.register_buffer("below", table, persistent=False)
+
+    @property
+    def nodes(self) -> int:
+        return self.attention.looks.num_embeddings
+
+    def start_from(self, above: AttentionNetwork) -> None:
+        """Takes over what the level above has learned of words; where nodes look is new."""
+        for own, theirs in (
+            (self.words, above.words),
+            (self.lstm, above.lstm),
+            (self.attention.scorer, above.attention.scorer),
+        ):
+            own.load_state_dict(theirs.state_dict())
+
+    def forward(self, batch: Batch) -> Tensor:
+        assert batch.positives is not None
+        states = self.states(batch)
+        true = _marked(batch.positives, len(batch), self.nodes)
+        if self.below is None:
+            scores = self.all_scores(states, batch.lengths)
+            return functional.binary_cross_entropy_with_logits(scores, true.to(scores))
+        assert batch.parents is not None
+        candidates, inside = self.candidates(batch.parents)
+        scores = self.attention(states, batch.lengths, candidates)
+        targets = true.gather(1, candidates).to(scores)
+        losses = functional.binary_cross_entropy_with_logits(scores, targets, reduction="none")
+        return (losses * inside).sum() / inside.sum().clamp(min=1)
+
+    def top(self, batch: Batch, k: int) -> tuple[Tensor, Tensor]:
+        scores = torch.sigmoid(self.all_scores(self.states(batch), batch.lengths))
+        values, ids = scores.topk(k, dim=1)
+        return values, ids
+
+    def states(self, batch: Batch) -> Tensor:
+        """Texts × words × numbers."""
+        found: Tensor = self.after(self.lstm(self.before(self.words(batch.tokens)), batch.lengths))
+        return found
+
+    def all_scores(self, states: Tensor, lengths: Tensor) -> Tensor:
+        """Texts × nodes, some nodes after the others; what each found is found again for the gradient."""
+        step = max(BLOCK // max(states.shape[0] * states.shape[1], 1), 1)
+        if step >= self.nodes:
+            whole: Tensor = self.attention(states, lengths)
+            return whole
+        parts = []
+        for first in range(0, self.nodes, step):
+            some = torch.arange(first, min(first + step, self.nodes), device=states.device)
+            parts.append(checkpoint(self.attention.of_all_texts, states, lengths, some, use_reentrant=False))
+        return torch.cat(parts, 1)
+
+    def candidates(self, parents: Tensor) -> tuple[Tensor, Tensor]:
+        """``nodes, inside``: texts × places, the children of parents (1 + a node's number; 0 fills up)."""
+        assert self.below is not None
+        children = torch.where(parents[..., None] > 0, self.below[(parents.long() - 1).clamp(min=0)], -1)
+        children = children.reshape(len(parents), -1)
+        return children.clamp(min=0), children >= 0
+
+
+class AttentionLevels(Network):
+    """The networks of all levels, from the top; ``depth`` of them are searched."""
+
+    records = False
+
+    def __init__(self, levels: Sequence[AttentionNetwork], chosen: int) -> None:
+        """``chosen``: nodes of each level whose children are scored."""
+        super().__init__()
+        self.levels = nn.ModuleList(levels)
+        self.depth = len(levels)
+        self.chosen = chosen
+
+    def level(self, number: int) -> AttentionNetwork:
+        found = self.levels[number]
+        assert isinstance(found, AttentionNetwork)
+        return found
+
+    def forward(self, batch: Batch) -> Tensor:
+        raise NotImplementedError("each level is trained on its own")
+
+    def top(self, batch: Batch, k: int) -> tuple[Tensor, Tensor]:
+        """``scores, nodes`` of the last level searched."""
+        scores: Tensor | None = None
+        nodes: Tensor | None = None
+        for number in range(self.depth):
+            level = self.level(number)
+            kept = k if number + 1 == self.depth else min(self.chosen, level.nodes)
+            if scores is None or nodes is None:
+                scores, nodes = level.top(batch, kept)
+            else:
+                scores, nodes = self._below(level, batch, scores, nodes, kept)
+        assert scores is not None and nodes is not None
+        return scores, nodes
+
+    def _below(
+        self, level: AttentionNetwork, batch: Batch, scores: Tensor, parents: Tensor, k: int
+    ) -> tuple[Tensor, Tensor]:
+        candidates, inside = level.candidates(parents + 1)
+        own = torch.sigmoid(level.attention(level.states(batch), batch.lengths, candidates))
+        product = own * scores.repeat_interleave(candidates.shape[1] // parents.shape[1], dim=1)
+        product = torch.where(inside, product, -1.0)
+        if product.shape[1] < k:  # more are asked for than there are candidates
+            product = functional.pad(product, (0, k - product.shape[1]), value=-1.0)
+            candidates = functional.pad(candidates, (0, k - candidates.shape[1]))
+        values, places = product.topk(k, dim=1)
+        return values, candidates.gather(1, places)
+
+
+def children_table(parents: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Parents × most children: the children of each, then -1."""
+    counts = np.bincount(parents)
+    order = np.argsort(parents, kind="stable")
+    table = np.full((len(counts), int(counts.max(initial=1))), -1, np.int64)
+    places = np.arange(len(parents)) - np.repeat(np.cumsum(counts) - counts, counts)
+    table[parents[order], places] = order
+    return table
+
+
+def usual_levels(labels: int) -> tuple[int, ...]:
+    """Clusters above the labels, from the top: none for few; else powers of two, 4 to 8 children each."""
+    if labels <= 5_000:
+        return ()
+    lowest = math.ceil(math.log2(labels / 8))
+    return tuple(1 << level for level in ((lowest,) if labels <= MANY else (lowest - 6, lowest - 3, lowest)))
+
+
+def _marked(positives: Positives, texts: int, nodes: int) -> Tensor:
+    """Texts × nodes: whether a text has the node."""
+    found = torch.zeros((texts, nodes), dtype=torch.int8, device=positives.texts.device)
+    own = (positives.weights > 0).to(torch.int8)
+    return found.index_put_((positives.texts, positives.labels), own, accumulate=True) > 0
