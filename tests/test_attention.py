@@ -155,11 +155,12 @@ def test_shortlists_hold_true_nodes_first():
 
 
 SETTINGS = {
-    "epochs": 12,
+    "epochs": 24,
     "batch_size": 32,
     "hidden": 16,
     "scorer": (16,),
     "dimension": 24,
+    "spread": 0.5,
     "learning_rate": 0.01,
 }
 
