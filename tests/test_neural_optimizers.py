@@ -92,12 +92,13 @@ def test_schedules(settings, wanted):
 def test_averages():
     weight = nn.Parameter(torch.zeros(1))
     module = nn.ParameterList([weight])
-    swa = Average(module, TrainingConfig(average="swa", average_from=0.5), epochs=4)
-    last = Average(module, TrainingConfig(average="swa", average_from=1), epochs=4)
-    ema = Average(module, TrainingConfig(average="ema", ema_decay=0.5), epochs=4)
+    swa = Average(module, TrainingConfig(average="swa", average_from=0.5), epochs=4, steps=4)
+    last = Average(module, TrainingConfig(average="swa", average_from=1), epochs=4, steps=4)
+    ema = Average(module, TrainingConfig(average="ema", ema_decay=0.5), epochs=4, steps=4)
     for epoch, value in enumerate([1.0, 5.0, 2.0, 6.0]):
         weight.data.fill_(value)
-        ema.after_step()
+        for average in (swa, last, ema):
+            average.after_step(epoch + 1)
         swa.after_epoch(epoch)
         last.after_epoch(epoch)
     with swa.used():
@@ -109,6 +110,46 @@ def test_averages():
         mean += (1 - min(0.5, (1 + count) / (10 + count))) * (value - mean)
     with ema.used():
         assert weight.item() == pytest.approx(mean)
+
+
+@pytest.mark.parametrize(
+    ("start", "every", "taken"),
+    [
+        (0.5, 2, [7, 9]),  # steps 1 to 5 come before
+        (0.5, 1, [6, 7, 8, 9, 10]),
+        (0.0, 4, [4, 8]),
+        (1.0, 3, [10]),  # the last at least
+        (0.0, 11, []),
+    ],
+)
+def test_swa_within_epochs(start, every, taken):
+    weight = nn.Parameter(torch.zeros(1))
+    config = TrainingConfig(average="swa", average_from=start, average_every=every)
+    swa = Average(nn.ParameterList([weight]), config, epochs=2, steps=10)
+    for step in range(1, 11):
+        weight.data.fill_(step**2)
+        swa.after_step(step)
+        if step % 5 == 0:
+            swa.after_epoch(step // 5 - 1)
+    assert swa.count == len(taken)
+    with swa.used():
+        squares = [step**2 for step in taken] or [100]
+        assert weight.item() == pytest.approx(sum(squares) / len(squares))
+    assert weight.item() == 100
+
+
+def test_the_mean_of_narrow_weights_is_wide():
+    """1 + 2^-7 follows 1 in bf16: a mean between them is kept, also while it is used."""
+    weight = nn.Parameter(torch.ones(1, dtype=torch.bfloat16))
+    swa = Average(
+        nn.ParameterList([weight]), TrainingConfig(average="swa", average_every=1), epochs=1, steps=8
+    )
+    for step in range(5, 9):
+        weight.data.fill_(1 + 2**-7 * (step == 8))
+        swa.after_step(step)
+        with swa.used():
+            assert weight.dtype == torch.bfloat16 and weight.item() == 1
+    assert swa.mean[0].item() == 1 + 2**-9
 
 
 @pytest.mark.parametrize("metric", ["P", "P@", "P@0", "Q@1", "P@x"])

@@ -86,6 +86,7 @@ def test_micro_batches_add_up_to_the_batch(train):
         {"optimizer": "sgd", "learning_rate": 0.03},
         {"schedule": "cosine", "warmup": 0.1, "clip": 1.0, "weight_decay": 0.01},
         {"average": "swa"},
+        {"average": "swa", "average_every": 7},
         {"average": "ema", "ema_decay": 0.9},
         {"precision": "bf16"},
         {"label_weights": "propensity"},
@@ -126,7 +127,12 @@ class KilledError(Exception):
 
 @pytest.mark.parametrize(
     ("settings", "steps"),
-    [({"save_every": 0}, 11), ({}, 19), ({"average": "ema", "schedule": "linear", "save_every": 0}, 13)],
+    [
+        ({"save_every": 0}, 11),
+        ({}, 19),
+        ({"average": "ema", "schedule": "linear", "save_every": 0}, 13),
+        ({"average": "swa", "average_from": 0.3, "average_every": 3, "save_every": 0}, 21),
+    ],
 )
 def test_a_killed_training_ends_the_same_when_it_is_resumed(
     train, test, tmp_path, monkeypatch, settings, steps

@@ -35,10 +35,15 @@ class TrainingConfig(Config):
     )
     average: str = setting(
         "none",
-        "use a mean of the weights: of the ends of epochs (swa), or one that follows every step (ema)",
+        "use a mean of the weights: of those now and then (swa), or one that follows every step (ema)",
         choices=("none", "swa", "ema"),
     )
-    average_from: float = setting(0.5, "share of the epochs before swa begins", at_least=0, at_most=1)
+    average_from: float = setting(0.5, "share of the training before swa begins", at_least=0, at_most=1)
+    average_every: int = setting(
+        0,
+        "steps after which swa takes the weights into its mean again; 0: at the end of every epoch",
+        at_least=0,
+    )
     ema_decay: float = setting(0.999, "how much of the mean ema keeps at each step", at_least=0, at_most=1)
     validation: float = setting(
         0.0, "share of the examples held out to find the best epoch; 0: none, unless some are given",

@@ -93,7 +93,7 @@ class Training:
         self.precision = chosen_precision(config.precision, device)
         self.optimizers = make_optimizers(network, config)
         self.scaler = torch.amp.GradScaler(device.type, enabled=self.precision == torch.float16)
-        self.average = Average(network, config, self.epochs)
+        self.average = Average(network, config, self.epochs, self.steps)
         self.micro = config.micro_batch or batch_size
         self.course = Course()
         self.graphs: StepGraphs | None = None
@@ -175,9 +175,9 @@ class Training:
         for _ in plan:
             set_rates(self.optimizers, rate_at(self.course.step))
             loss = next(losses)
-            self.average.after_step()
             self.course.batch += 1
             self.course.step += 1
+            self.average.after_step(self.course.step)
             yield loss
 
     def _recorded_losses(self, plan: list[Ints], graphs: StepGraphs) -> Iterator[Tensor]:
