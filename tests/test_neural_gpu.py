@@ -35,6 +35,7 @@ def fitted(train, **settings) -> XMLCNN:
     [
         {},
         {"clip": 0.5, "schedule": "linear"},
+        {"adaptive_clip": True},
         {"optimizer": "sgd"},
         {"average": "swa", "average_every": 5},
     ],

@@ -27,6 +27,9 @@ class TrainingConfig(Config):
     )
     warmup: float = setting(0.0, "share of the steps over which the rate rises first", at_least=0, at_most=1)
     clip: float = setting(0.0, "cut the norm of the gradient down to this; 0: never", at_least=0)
+    adaptive_clip: bool = setting(
+        False, "cut the norm of the gradient down to 5 times the largest of the last 5 norms, as AttentionXML"
+    )
     micro_batch: int = setting(
         0, "texts that go through the network at a time; 0: as many of a batch as fit into memory", at_least=0
     )
