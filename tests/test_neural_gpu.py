@@ -35,7 +35,7 @@ def fitted(train, **settings) -> XMLCNN:
     [
         {},
         {"clip": 0.5, "schedule": "linear"},
-        {"adaptive_clip": True},
+        {"adaptive_clip": True, "schedule": "cosine-ends", "warmup": 0.2},
         {"optimizer": "sgd"},
         {"average": "swa", "average_every": 5},
     ],

@@ -89,6 +89,24 @@ def test_schedules(settings, wanted):
     assert [factor(step) for step in range(4)] == pytest.approx(wanted)
 
 
+def test_the_schedule_with_cosines_at_both_ends():
+    factor = schedule(TrainingConfig(schedule="cosine-ends", warmup=0.2, cooldown=0.4), 10)
+    fall = [1 - 0.999 * share for share in (0.5 - 0.5**1.5, 0.5, 0.5 + 0.5**1.5, 1)]
+    assert [factor(step) for step in range(10)] == pytest.approx([0.1, 0.55, 1, 1, 1, 1, *fall])
+    factor = schedule(TrainingConfig(schedule="cosine-ends", cooldown=0), 3)
+    assert [factor(step) for step in range(3)] == [1, 1, 1]
+    factor = schedule(
+        TrainingConfig(schedule="cosine-ends", warmup=0.5, cooldown=0.5), 3
+    )  # 2 and 1
+    assert [factor(step) for step in range(3)] == pytest.approx([0.1, 0.55, 0.001])
+
+
+def test_ends_that_overlap():
+    with pytest.raises(ConfigError, match=r"warmup and cooldown must add up to at most 1, not 0.9 \+ 0.2"):
+        TrainingConfig(schedule="cosine-ends", warmup=0.9)
+    TrainingConfig(schedule="linear", warmup=0.9)  # has no cooldown
+
+
 def test_averages():
     weight = nn.Parameter(torch.zeros(1))
     module = nn.ParameterList([weight])

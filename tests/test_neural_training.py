@@ -86,6 +86,7 @@ def test_micro_batches_add_up_to_the_batch(train):
         {"optimizer": "adam"},
         {"optimizer": "sgd", "learning_rate": 0.03},
         {"schedule": "cosine", "warmup": 0.1, "clip": 1.0, "weight_decay": 0.01},
+        {"schedule": "cosine-ends", "warmup": 0.1},
         {"adaptive_clip": True},
         {"average": "swa"},
         {"average": "swa", "average_every": 7},

@@ -23,9 +23,15 @@ class TrainingConfig(Config):
     weight_decay: float = setting(0.0, "pull of the weights (not of biases) towards zero", at_least=0)
     momentum: float = setting(0.9, "of sgd", at_least=0, at_most=1)
     schedule: str = setting(
-        "constant", "how the rate falls to zero over the training", choices=("constant", "linear", "cosine")
+        "constant",
+        "how the rate falls: to zero over the training, or (cosine-ends) to a thousandth at its end,"
+        " with a warm-up from a tenth",
+        choices=("constant", "linear", "cosine", "cosine-ends"),
     )
     warmup: float = setting(0.0, "share of the steps over which the rate rises first", at_least=0, at_most=1)
+    cooldown: float = setting(
+        0.2, "share of the steps over which cosine-ends lets the rate fall last", at_least=0, at_most=1
+    )
     clip: float = setting(0.0, "cut the norm of the gradient down to this; 0: never", at_least=0)
     adaptive_clip: bool = setting(
         False, "cut the norm of the gradient down to 5 times the largest of the last 5 norms, as AttentionXML"
@@ -68,6 +74,10 @@ class TrainingConfig(Config):
     def check(self) -> None:
         self.part_rates()
         parse_metric(self.metric)
+        if self.schedule == "cosine-ends" and self.warmup + self.cooldown > 1 + 1e-9:
+            raise ConfigError(
+                f"warmup and cooldown must add up to at most 1, not {self.warmup:g} + {self.cooldown:g}"
+            )
 
     def part_rates(self) -> dict[str, float]:
         """The rates of `rates`, by part."""

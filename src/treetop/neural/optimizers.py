@@ -174,6 +174,8 @@ def _on_device(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def schedule(config: TrainingConfig, steps: int) -> Callable[[int], float]:
     """The factor of the learning rate at each of ``steps`` steps, counted from 0."""
     warm = round(config.warmup * steps)
+    if config.schedule == "cosine-ends":
+        return _cosine_ends(steps, warm, min(round(config.cooldown * steps), steps - warm))
 
     def factor(step: int) -> float:
         if step < warm:
@@ -186,6 +188,22 @@ def schedule(config: TrainingConfig, steps: int) -> Callable[[int], float]:
         return 1.0
 
     return factor
+
+
+def _cosine_ends(steps: int, warm: int, last: int) -> Callable[[int], float]:
+    """CascadeXML's: from 1/10 to 1 in the first ``warm`` steps, 1, and to 1/1000 in the ``last`` ones."""
+
+    def factor(step: int) -> float:
+        ended = step + 1 - (steps - last)
+        if step < warm:
+            return _along_cosine(0.1, 1.0, step / warm)
+        return _along_cosine(1.0, 0.001, ended / last) if ended > 0 else 1.0
+
+    return factor
+
+
+def _along_cosine(start: float, end: float, share: float) -> float:
+    return start + (end - start) * 0.5 * (1 - math.cos(math.pi * share))
 
 
 def set_rates(optimizers: Iterable[torch.optim.Optimizer], factor: float) -> None:
