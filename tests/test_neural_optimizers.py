@@ -52,6 +52,8 @@ class Parts(nn.Module):
         self.words = nn.Embedding(5, 2)
         self.table = nn.Embedding(5, 2, sparse=True)
         self.head = nn.Linear(2, 3)
+        self.norm = nn.LayerNorm(3)
+        self.biases = nn.Embedding(5, 1)
 
 
 def test_parts_have_their_own_rates_and_biases_do_not_decay():
@@ -59,17 +61,38 @@ def test_parts_have_their_own_rates_and_biases_do_not_decay():
     plain, rows = make_optimizers(Parts(), config)
     assert isinstance(rows, RowAdam)
     found = {(g["lr"], g["weight_decay"]): [tuple(p.shape) for p in g["params"]] for g in plain.param_groups}
-    assert found == {(0.01, 0.2): [(5, 2)], (0.5, 0.2): [(3, 2)], (0.5, 0.0): [(3,)]}
+    assert found == {
+        (0.01, 0.2): [(5, 2)],
+        (0.5, 0.2): [(3, 2)],
+        (0.5, 0.0): [(3,)],
+        (0.1, 0.0): [(3,), (3,), (5, 1)],
+    }
     set_rates([plain, rows], 0.5)
     set_rates([plain, rows], 0.1)
-    assert sorted(group["lr"] for group in plain.param_groups) == pytest.approx([0.001, 0.05, 0.05])
+    assert sorted(group["lr"] for group in plain.param_groups) == pytest.approx([0.001, 0.01, 0.05, 0.05])
     assert rows.param_groups[0]["lr"] == pytest.approx(0.01)
 
 
+def test_parts_have_their_own_decays():
+    config = TrainingConfig(weight_decay=0.05, decays=("head=0.005", "table=0", "biases=0.3"))
+    plain, rows = make_optimizers(Parts(), config)
+    found = {g["weight_decay"]: [tuple(p.shape) for p in g["params"]] for g in plain.param_groups}
+    assert found == {0.05: [(5, 2)], 0.005: [(3, 2)], 0.0: [(3,), (3,), (3,), (5, 1)]}
+    assert [group["weight_decay"] for group in rows.param_groups] == [0.0]
+
+
+def test_decays_that_do_not_fit():
+    with pytest.raises(ConfigError, match="decays: the network has no part 'tail'; there are: biases, head"):
+        make_optimizers(Parts(), TrainingConfig(decays=("tail=0.1",)))
+    for bad in ("head", "head=", "=1", "head=-1", "head=nan", "head=inf", "head=x"):
+        with pytest.raises(ConfigError, match="decays .* part=decay, with a decay of at least 0"):
+            TrainingConfig(decays=(bad,))
+
+
 def test_rates_that_do_not_fit():
-    with pytest.raises(ConfigError, match="no part 'tail'; there are: head, table, words"):
+    with pytest.raises(ConfigError, match="no part 'tail'; there are: biases, head, norm, table, words"):
         make_optimizers(Parts(), TrainingConfig(rates=("tail=0.1",)))
-    for bad in ("head", "head=", "=1", "head=-1", "head=nan", "head=x"):
+    for bad in ("head", "head=", "=1", "head=0", "head=-1", "head=nan", "head=x"):
         with pytest.raises(ConfigError, match="part=rate"):
             TrainingConfig(rates=(bad,))
 
@@ -95,9 +118,7 @@ def test_the_schedule_with_cosines_at_both_ends():
     assert [factor(step) for step in range(10)] == pytest.approx([0.1, 0.55, 1, 1, 1, 1, *fall])
     factor = schedule(TrainingConfig(schedule="cosine-ends", cooldown=0), 3)
     assert [factor(step) for step in range(3)] == [1, 1, 1]
-    factor = schedule(
-        TrainingConfig(schedule="cosine-ends", warmup=0.5, cooldown=0.5), 3
-    )  # 2 and 1
+    factor = schedule(TrainingConfig(schedule="cosine-ends", warmup=0.5, cooldown=0.5), 3)  # 2 and 1
     assert [factor(step) for step in range(3)] == pytest.approx([0.1, 0.55, 0.001])
 
 

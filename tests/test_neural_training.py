@@ -94,7 +94,7 @@ def test_micro_batches_add_up_to_the_batch(train):
         {"precision": "bf16"},
         {"label_weights": "propensity"},
         {"loss": "squared-hinge"},
-        {"rates": "head=0.02,words=0.005"},
+        {"rates": "head=0.02,words=0.005", "decays": "head=0.01", "weight_decay": 0.001},
         {"unknown": "drop", "trainable": True, "deterministic": True},
     ],
 )

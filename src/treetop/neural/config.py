@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ..config import Config, setting
@@ -20,7 +21,12 @@ class TrainingConfig(Config):
     rates: tuple[str, ...] = setting(
         (), "other rates for parts of the network: part=rate, as in head=0.001,words=0.0001"
     )
-    weight_decay: float = setting(0.0, "pull of the weights (not of biases) towards zero", at_least=0)
+    weight_decay: float = setting(
+        0.0, "pull of the weights towards zero; biases and the weights of norms have none", at_least=0
+    )
+    decays: tuple[str, ...] = setting(
+        (), "other decays for parts of the network: part=decay, as in head=0.005,words=0"
+    )
     momentum: float = setting(0.9, "of sgd", at_least=0, at_most=1)
     schedule: str = setting(
         "constant",
@@ -73,6 +79,7 @@ class TrainingConfig(Config):
 
     def check(self) -> None:
         self.part_rates()
+        self.part_decays()
         parse_metric(self.metric)
         if self.schedule == "cosine-ends" and self.warmup + self.cooldown > 1 + 1e-9:
             raise ConfigError(
@@ -81,13 +88,24 @@ class TrainingConfig(Config):
 
     def part_rates(self) -> dict[str, float]:
         """The rates of `rates`, by part."""
-        rates = {}
-        for item in self.rates:
-            name, equals, rate = item.partition("=")
-            try:
-                rates[name.strip()] = float(rate)
-            except ValueError:
-                equals = ""
-            if not equals or not name.strip() or not 0 < rates[name.strip()] < float("inf"):
-                raise ConfigError(f"rates must be given as part=rate, with a rate above 0, not {item!r}")
-        return rates
+        return _by_part("rates", "rate", self.rates, zero=False)
+
+    def part_decays(self) -> dict[str, float]:
+        """The decays of `decays`, by part."""
+        return _by_part("decays", "decay", self.decays, zero=True)
+
+
+def _by_part(whole: str, noun: str, items: tuple[str, ...], *, zero: bool) -> dict[str, float]:
+    """The numbers of a list of part=number; ``zero``: whether 0 is one."""
+    numbers = {}
+    for item in items:
+        name, _, number = item.partition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            value = math.nan
+        if not name.strip() or not 0 <= value < math.inf or (value == 0 and not zero):
+            limit = "of at least 0" if zero else "above 0"
+            raise ConfigError(f"{whole} must be given as part={noun}, with a {noun} {limit}, not {item!r}")
+        numbers[name.strip()] = value
+    return numbers

@@ -119,11 +119,9 @@ def sparse_tables(module: nn.Module) -> set[nn.Parameter]:
 def make_optimizers(module: nn.Module, config: TrainingConfig) -> list[torch.optim.Optimizer]:
     """One for the plain parameters, one for tables with sparse gradients, one for bf16 weights, if any."""
     tables = sparse_tables(module)
-    rates = config.part_rates()
-    for name in rates:
-        if not any(name in parameter.split(".") for parameter, _ in module.named_parameters()):
-            parts = sorted({parameter.split(".")[0] for parameter, _ in module.named_parameters()})
-            raise ConfigError(f"rates: the network has no part {name!r}; there are: {', '.join(parts)}")
+    rates, decays = config.part_rates(), config.part_decays()
+    _check_parts(module, "rates", rates)
+    _check_parts(module, "decays", decays)
     plain: dict[tuple[float, float], list[nn.Parameter]] = {}
     sparse: dict[tuple[float, float], list[nn.Parameter]] = {}
     narrow: dict[tuple[float, float], list[nn.Parameter]] = {}
@@ -132,7 +130,9 @@ def make_optimizers(module: nn.Module, config: TrainingConfig) -> list[torch.opt
             continue
         pieces = name.split(".")
         rate = next((rates[piece] for piece in pieces if piece in rates), config.learning_rate)
-        decay = 0.0 if parameter.ndim < 2 else config.weight_decay  # biases and scales of norms
+        decay = next((decays[piece] for piece in pieces if piece in decays), config.weight_decay)
+        if _is_list(parameter):
+            decay = 0.0
         groups = sparse if parameter in tables else plain
         if parameter.dtype == torch.bfloat16:
             groups = narrow
@@ -145,6 +145,19 @@ def make_optimizers(module: nn.Module, config: TrainingConfig) -> list[torch.opt
     if narrow:
         made.append(RoundedAdam(_on_device(_groups(narrow))))
     return made
+
+
+def _check_parts(module: nn.Module, setting: str, named: Iterable[str]) -> None:
+    parameters = [name.split(".") for name, _ in module.named_parameters()]
+    for part in named:
+        if not any(part in pieces for pieces in parameters):
+            listed = ", ".join(sorted({pieces[0] for pieces in parameters}))
+            raise ConfigError(f"{setting}: the network has no part {part!r}; there are: {listed}")
+
+
+def _is_list(parameter: nn.Parameter) -> bool:
+    """Biases, also those in a table of one column, and the weights of norms."""
+    return parameter.ndim < 2 or parameter.shape[1:].numel() == 1
 
 
 def _groups(parameters: dict[tuple[float, float], list[nn.Parameter]]) -> list[dict[str, Any]]:
