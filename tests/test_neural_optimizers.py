@@ -85,7 +85,7 @@ def test_decays_that_do_not_fit():
     with pytest.raises(ConfigError, match="decays: the network has no part 'tail'; there are: biases, head"):
         make_optimizers(Parts(), TrainingConfig(decays=("tail=0.1",)))
     for bad in ("head", "head=", "=1", "head=-1", "head=nan", "head=inf", "head=x"):
-        with pytest.raises(ConfigError, match="decays .* part=decay, with a decay of at least 0"):
+        with pytest.raises(ConfigError, match=r"decays .* part=decay, with a decay of at least 0"):
             TrainingConfig(decays=(bad,))
 
 
