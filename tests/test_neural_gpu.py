@@ -30,7 +30,16 @@ def fitted(train, **settings) -> XMLCNN:
     return XMLCNN(**(QUICK | {"epochs": 3, "hidden": 16, "device": "cuda"} | settings)).fit(train)
 
 
-@pytest.mark.parametrize("settings", [{}, {"clip": 0.5, "schedule": "linear"}, {"optimizer": "sgd"}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"clip": 0.5, "schedule": "linear"},
+        {"adaptive_clip": True, "schedule": "cosine-ends", "warmup": 0.2},
+        {"optimizer": "sgd"},
+        {"average": "swa", "average_every": 5},
+    ],
+)
 def test_recorded_steps_train_as_plain_ones(train, settings):
     settings = {"precision": "fp32", "embedding_dropout": 0, "dropout": 0} | settings
     plain, recorded = (fitted(train, graphs=graphs, **settings) for graphs in (False, True))

@@ -52,6 +52,8 @@ class Parts(nn.Module):
         self.words = nn.Embedding(5, 2)
         self.table = nn.Embedding(5, 2, sparse=True)
         self.head = nn.Linear(2, 3)
+        self.norm = nn.LayerNorm(3)
+        self.biases = nn.Embedding(5, 1)
 
 
 def test_parts_have_their_own_rates_and_biases_do_not_decay():
@@ -59,17 +61,38 @@ def test_parts_have_their_own_rates_and_biases_do_not_decay():
     plain, rows = make_optimizers(Parts(), config)
     assert isinstance(rows, RowAdam)
     found = {(g["lr"], g["weight_decay"]): [tuple(p.shape) for p in g["params"]] for g in plain.param_groups}
-    assert found == {(0.01, 0.2): [(5, 2)], (0.5, 0.2): [(3, 2)], (0.5, 0.0): [(3,)]}
+    assert found == {
+        (0.01, 0.2): [(5, 2)],
+        (0.5, 0.2): [(3, 2)],
+        (0.5, 0.0): [(3,)],
+        (0.1, 0.0): [(3,), (3,), (5, 1)],
+    }
     set_rates([plain, rows], 0.5)
     set_rates([plain, rows], 0.1)
-    assert sorted(group["lr"] for group in plain.param_groups) == pytest.approx([0.001, 0.05, 0.05])
+    assert sorted(group["lr"] for group in plain.param_groups) == pytest.approx([0.001, 0.01, 0.05, 0.05])
     assert rows.param_groups[0]["lr"] == pytest.approx(0.01)
 
 
+def test_parts_have_their_own_decays():
+    config = TrainingConfig(weight_decay=0.05, decays=("head=0.005", "table=0", "biases=0.3"))
+    plain, rows = make_optimizers(Parts(), config)
+    found = {g["weight_decay"]: [tuple(p.shape) for p in g["params"]] for g in plain.param_groups}
+    assert found == {0.05: [(5, 2)], 0.005: [(3, 2)], 0.0: [(3,), (3,), (3,), (5, 1)]}
+    assert [group["weight_decay"] for group in rows.param_groups] == [0.0]
+
+
+def test_decays_that_do_not_fit():
+    with pytest.raises(ConfigError, match="decays: the network has no part 'tail'; there are: biases, head"):
+        make_optimizers(Parts(), TrainingConfig(decays=("tail=0.1",)))
+    for bad in ("head", "head=", "=1", "head=-1", "head=nan", "head=inf", "head=x"):
+        with pytest.raises(ConfigError, match=r"decays .* part=decay, with a decay of at least 0"):
+            TrainingConfig(decays=(bad,))
+
+
 def test_rates_that_do_not_fit():
-    with pytest.raises(ConfigError, match="no part 'tail'; there are: head, table, words"):
+    with pytest.raises(ConfigError, match="no part 'tail'; there are: biases, head, norm, table, words"):
         make_optimizers(Parts(), TrainingConfig(rates=("tail=0.1",)))
-    for bad in ("head", "head=", "=1", "head=-1", "head=nan", "head=x"):
+    for bad in ("head", "head=", "=1", "head=0", "head=-1", "head=nan", "head=x"):
         with pytest.raises(ConfigError, match="part=rate"):
             TrainingConfig(rates=(bad,))
 
@@ -89,15 +112,32 @@ def test_schedules(settings, wanted):
     assert [factor(step) for step in range(4)] == pytest.approx(wanted)
 
 
+def test_the_schedule_with_cosines_at_both_ends():
+    factor = schedule(TrainingConfig(schedule="cosine-ends", warmup=0.2, cooldown=0.4), 10)
+    fall = [1 - 0.999 * share for share in (0.5 - 0.5**1.5, 0.5, 0.5 + 0.5**1.5, 1)]
+    assert [factor(step) for step in range(10)] == pytest.approx([0.1, 0.55, 1, 1, 1, 1, *fall])
+    factor = schedule(TrainingConfig(schedule="cosine-ends", cooldown=0), 3)
+    assert [factor(step) for step in range(3)] == [1, 1, 1]
+    factor = schedule(TrainingConfig(schedule="cosine-ends", warmup=0.5, cooldown=0.5), 3)  # 2 and 1
+    assert [factor(step) for step in range(3)] == pytest.approx([0.1, 0.55, 0.001])
+
+
+def test_ends_that_overlap():
+    with pytest.raises(ConfigError, match=r"warmup and cooldown must add up to at most 1, not 0.9 \+ 0.2"):
+        TrainingConfig(schedule="cosine-ends", warmup=0.9)
+    TrainingConfig(schedule="linear", warmup=0.9)  # has no cooldown
+
+
 def test_averages():
     weight = nn.Parameter(torch.zeros(1))
     module = nn.ParameterList([weight])
-    swa = Average(module, TrainingConfig(average="swa", average_from=0.5), epochs=4)
-    last = Average(module, TrainingConfig(average="swa", average_from=1), epochs=4)
-    ema = Average(module, TrainingConfig(average="ema", ema_decay=0.5), epochs=4)
+    swa = Average(module, TrainingConfig(average="swa", average_from=0.5), epochs=4, steps=4)
+    last = Average(module, TrainingConfig(average="swa", average_from=1), epochs=4, steps=4)
+    ema = Average(module, TrainingConfig(average="ema", ema_decay=0.5), epochs=4, steps=4)
     for epoch, value in enumerate([1.0, 5.0, 2.0, 6.0]):
         weight.data.fill_(value)
-        ema.after_step()
+        for average in (swa, last, ema):
+            average.after_step(epoch + 1)
         swa.after_epoch(epoch)
         last.after_epoch(epoch)
     with swa.used():
@@ -109,6 +149,46 @@ def test_averages():
         mean += (1 - min(0.5, (1 + count) / (10 + count))) * (value - mean)
     with ema.used():
         assert weight.item() == pytest.approx(mean)
+
+
+@pytest.mark.parametrize(
+    ("start", "every", "taken"),
+    [
+        (0.5, 2, [7, 9]),  # steps 1 to 5 come before
+        (0.5, 1, [6, 7, 8, 9, 10]),
+        (0.0, 4, [4, 8]),
+        (1.0, 3, [10]),  # the last at least
+        (0.0, 11, []),
+    ],
+)
+def test_swa_within_epochs(start, every, taken):
+    weight = nn.Parameter(torch.zeros(1))
+    config = TrainingConfig(average="swa", average_from=start, average_every=every)
+    swa = Average(nn.ParameterList([weight]), config, epochs=2, steps=10)
+    for step in range(1, 11):
+        weight.data.fill_(step**2)
+        swa.after_step(step)
+        if step % 5 == 0:
+            swa.after_epoch(step // 5 - 1)
+    assert swa.count == len(taken)
+    with swa.used():
+        squares = [step**2 for step in taken] or [100]
+        assert weight.item() == pytest.approx(sum(squares) / len(squares))
+    assert weight.item() == 100
+
+
+def test_the_mean_of_narrow_weights_is_wide():
+    """1 + 2^-7 follows 1 in bf16: a mean between them is kept, also while it is used."""
+    weight = nn.Parameter(torch.ones(1, dtype=torch.bfloat16))
+    swa = Average(
+        nn.ParameterList([weight]), TrainingConfig(average="swa", average_every=1), epochs=1, steps=8
+    )
+    for step in range(5, 9):
+        weight.data.fill_(1 + 2**-7 * (step == 8))
+        swa.after_step(step)
+        with swa.used():
+            assert weight.dtype == torch.bfloat16 and weight.item() == 1
+    assert swa.mean[0].item() == 1 + 2**-9
 
 
 @pytest.mark.parametrize("metric", ["P", "P@", "P@0", "Q@1", "P@x"])

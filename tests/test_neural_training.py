@@ -18,6 +18,7 @@ from test_contract import topic_texts
 from treetop import Dataset, checkpoints
 from treetop.errors import ConfigError, DataError, TreetopError
 from treetop.methods.kim_cnn import KimCNN
+from treetop.neural import clipping
 from treetop.neural.device import chosen_device
 from treetop.neural.text_cnn import TextCNN
 from treetop.neural.training import Training
@@ -85,12 +86,15 @@ def test_micro_batches_add_up_to_the_batch(train):
         {"optimizer": "adam"},
         {"optimizer": "sgd", "learning_rate": 0.03},
         {"schedule": "cosine", "warmup": 0.1, "clip": 1.0, "weight_decay": 0.01},
+        {"schedule": "cosine-ends", "warmup": 0.1},
+        {"adaptive_clip": True},
         {"average": "swa"},
+        {"average": "swa", "average_every": 7},
         {"average": "ema", "ema_decay": 0.9},
         {"precision": "bf16"},
         {"label_weights": "propensity"},
         {"loss": "squared-hinge"},
-        {"rates": "head=0.02,words=0.005"},
+        {"rates": "head=0.02,words=0.005", "decays": "head=0.01", "weight_decay": 0.001},
         {"unknown": "drop", "trainable": True, "deterministic": True},
     ],
 )
@@ -126,11 +130,18 @@ class KilledError(Exception):
 
 @pytest.mark.parametrize(
     ("settings", "steps"),
-    [({"save_every": 0}, 11), ({}, 19), ({"average": "ema", "schedule": "linear", "save_every": 0}, 13)],
+    [
+        ({"save_every": 0}, 11),
+        ({}, 19),
+        ({"average": "ema", "schedule": "linear", "save_every": 0}, 13),
+        ({"average": "swa", "average_from": 0.3, "average_every": 3, "save_every": 0}, 21),
+        ({"adaptive_clip": True, "save_every": 0}, 11),
+    ],
 )
 def test_a_killed_training_ends_the_same_when_it_is_resumed(
     train, test, tmp_path, monkeypatch, settings, steps
 ):
+    monkeypatch.setattr(clipping, "TIMES_THE_LARGEST", 0.5)  # so that most gradients are cut
     settings = {"validation_set": test, "epochs": 4} | settings
     wanted = fitted(train, **settings)
     moves = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ..config import Config, setting
@@ -20,13 +21,27 @@ class TrainingConfig(Config):
     rates: tuple[str, ...] = setting(
         (), "other rates for parts of the network: part=rate, as in head=0.001,words=0.0001"
     )
-    weight_decay: float = setting(0.0, "pull of the weights (not of biases) towards zero", at_least=0)
+    weight_decay: float = setting(
+        0.0, "pull of the weights towards zero; biases and the weights of norms have none", at_least=0
+    )
+    decays: tuple[str, ...] = setting(
+        (), "other decays for parts of the network: part=decay, as in head=0.005,words=0"
+    )
     momentum: float = setting(0.9, "of sgd", at_least=0, at_most=1)
     schedule: str = setting(
-        "constant", "how the rate falls to zero over the training", choices=("constant", "linear", "cosine")
+        "constant",
+        "how the rate falls: to zero over the training, or (cosine-ends) to a thousandth at its end,"
+        " with a warm-up from a tenth",
+        choices=("constant", "linear", "cosine", "cosine-ends"),
     )
     warmup: float = setting(0.0, "share of the steps over which the rate rises first", at_least=0, at_most=1)
+    cooldown: float = setting(
+        0.2, "share of the steps over which cosine-ends lets the rate fall last", at_least=0, at_most=1
+    )
     clip: float = setting(0.0, "cut the norm of the gradient down to this; 0: never", at_least=0)
+    adaptive_clip: bool = setting(
+        False, "cut the norm of the gradient down to 5 times the largest of the last 5 norms, as AttentionXML"
+    )
     micro_batch: int = setting(
         0, "texts that go through the network at a time; 0: as many of a batch as fit into memory", at_least=0
     )
@@ -35,10 +50,15 @@ class TrainingConfig(Config):
     )
     average: str = setting(
         "none",
-        "use a mean of the weights: of the ends of epochs (swa), or one that follows every step (ema)",
+        "use a mean of the weights: of those now and then (swa), or one that follows every step (ema)",
         choices=("none", "swa", "ema"),
     )
-    average_from: float = setting(0.5, "share of the epochs before swa begins", at_least=0, at_most=1)
+    average_from: float = setting(0.5, "share of the training before swa begins", at_least=0, at_most=1)
+    average_every: int = setting(
+        0,
+        "steps after which swa takes the weights into its mean again; 0: at the end of every epoch",
+        at_least=0,
+    )
     ema_decay: float = setting(0.999, "how much of the mean ema keeps at each step", at_least=0, at_most=1)
     validation: float = setting(
         0.0, "share of the examples held out to find the best epoch; 0: none, unless some are given",
@@ -59,17 +79,33 @@ class TrainingConfig(Config):
 
     def check(self) -> None:
         self.part_rates()
+        self.part_decays()
         parse_metric(self.metric)
+        if self.schedule == "cosine-ends" and self.warmup + self.cooldown > 1 + 1e-9:
+            raise ConfigError(
+                f"warmup and cooldown must add up to at most 1, not {self.warmup:g} + {self.cooldown:g}"
+            )
 
     def part_rates(self) -> dict[str, float]:
         """The rates of `rates`, by part."""
-        rates = {}
-        for item in self.rates:
-            name, equals, rate = item.partition("=")
-            try:
-                rates[name.strip()] = float(rate)
-            except ValueError:
-                equals = ""
-            if not equals or not name.strip() or not 0 < rates[name.strip()] < float("inf"):
-                raise ConfigError(f"rates must be given as part=rate, with a rate above 0, not {item!r}")
-        return rates
+        return _by_part("rates", "rate", self.rates, zero=False)
+
+    def part_decays(self) -> dict[str, float]:
+        """The decays of `decays`, by part."""
+        return _by_part("decays", "decay", self.decays, zero=True)
+
+
+def _by_part(whole: str, noun: str, items: tuple[str, ...], *, zero: bool) -> dict[str, float]:
+    """The numbers of a list of part=number; ``zero``: whether 0 is one."""
+    numbers = {}
+    for item in items:
+        name, _, number = item.partition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            value = math.nan
+        if not name.strip() or not 0 <= value < math.inf or (value == 0 and not zero):
+            limit = "of at least 0" if zero else "above 0"
+            raise ConfigError(f"{whole} must be given as part={noun}, with a {noun} {limit}, not {item!r}")
+        numbers[name.strip()] = value
+    return numbers

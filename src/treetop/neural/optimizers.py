@@ -119,11 +119,9 @@ def sparse_tables(module: nn.Module) -> set[nn.Parameter]:
 def make_optimizers(module: nn.Module, config: TrainingConfig) -> list[torch.optim.Optimizer]:
     """One for the plain parameters, one for tables with sparse gradients, one for bf16 weights, if any."""
     tables = sparse_tables(module)
-    rates = config.part_rates()
-    for name in rates:
-        if not any(name in parameter.split(".") for parameter, _ in module.named_parameters()):
-            parts = sorted({parameter.split(".")[0] for parameter, _ in module.named_parameters()})
-            raise ConfigError(f"rates: the network has no part {name!r}; there are: {', '.join(parts)}")
+    rates, decays = config.part_rates(), config.part_decays()
+    _check_parts(module, "rates", rates)
+    _check_parts(module, "decays", decays)
     plain: dict[tuple[float, float], list[nn.Parameter]] = {}
     sparse: dict[tuple[float, float], list[nn.Parameter]] = {}
     narrow: dict[tuple[float, float], list[nn.Parameter]] = {}
@@ -132,7 +130,9 @@ def make_optimizers(module: nn.Module, config: TrainingConfig) -> list[torch.opt
             continue
         pieces = name.split(".")
         rate = next((rates[piece] for piece in pieces if piece in rates), config.learning_rate)
-        decay = 0.0 if parameter.ndim < 2 else config.weight_decay  # biases and scales of norms
+        decay = next((decays[piece] for piece in pieces if piece in decays), config.weight_decay)
+        if _is_list(parameter):
+            decay = 0.0
         groups = sparse if parameter in tables else plain
         if parameter.dtype == torch.bfloat16:
             groups = narrow
@@ -145,6 +145,19 @@ def make_optimizers(module: nn.Module, config: TrainingConfig) -> list[torch.opt
     if narrow:
         made.append(RoundedAdam(_on_device(_groups(narrow))))
     return made
+
+
+def _check_parts(module: nn.Module, setting: str, named: Iterable[str]) -> None:
+    parameters = [name.split(".") for name, _ in module.named_parameters()]
+    for part in named:
+        if not any(part in pieces for pieces in parameters):
+            listed = ", ".join(sorted({pieces[0] for pieces in parameters}))
+            raise ConfigError(f"{setting}: the network has no part {part!r}; there are: {listed}")
+
+
+def _is_list(parameter: nn.Parameter) -> bool:
+    """Biases, also those in a table of one column, and the weights of norms."""
+    return parameter.ndim < 2 or parameter.shape[1:].numel() == 1
 
 
 def _groups(parameters: dict[tuple[float, float], list[nn.Parameter]]) -> list[dict[str, Any]]:
@@ -174,6 +187,8 @@ def _on_device(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def schedule(config: TrainingConfig, steps: int) -> Callable[[int], float]:
     """The factor of the learning rate at each of ``steps`` steps, counted from 0."""
     warm = round(config.warmup * steps)
+    if config.schedule == "cosine-ends":
+        return _cosine_ends(steps, warm, min(round(config.cooldown * steps), steps - warm))
 
     def factor(step: int) -> float:
         if step < warm:
@@ -186,6 +201,22 @@ def schedule(config: TrainingConfig, steps: int) -> Callable[[int], float]:
         return 1.0
 
     return factor
+
+
+def _cosine_ends(steps: int, warm: int, last: int) -> Callable[[int], float]:
+    """CascadeXML's: from 1/10 to 1 in the first ``warm`` steps, 1, and to 1/1000 in the ``last`` ones."""
+
+    def factor(step: int) -> float:
+        ended = step + 1 - (steps - last)
+        if step < warm:
+            return _along_cosine(0.1, 1.0, step / warm)
+        return _along_cosine(1.0, 0.001, ended / last) if ended > 0 else 1.0
+
+    return factor
+
+
+def _along_cosine(start: float, end: float, share: float) -> float:
+    return start + (end - start) * 0.5 * (1 - math.cos(math.pi * share))
 
 
 def set_rates(optimizers: Iterable[torch.optim.Optimizer], factor: float) -> None:

@@ -46,6 +46,7 @@ def _arrays_of(training: Training) -> Arrays:
     arrays = _plain("net", training.network.state_dict())
     arrays |= _plain("best", training.best)
     arrays |= _plain("average", training.average.state())
+    arrays |= _plain("clipping", training.clipping.state())
     for number, optimizer in enumerate(training.optimizers):
         for place, state in optimizer.state_dict()["state"].items():
             arrays |= _plain(f"optimizer{number}.{place}", state)
@@ -65,6 +66,7 @@ def _restore(training: Training, arrays: Arrays) -> None:
     training.network.load_state_dict(_tensors("net", arrays))
     training.best = {name: value.to(training.device) for name, value in _tensors("best", arrays).items()}
     training.average.restore(_tensors("average", arrays))
+    training.clipping.restore(_tensors("clipping", arrays))
     for number, optimizer in enumerate(training.optimizers):
         whole = optimizer.state_dict()
         states: dict[int, dict[str, Tensor]] = {}

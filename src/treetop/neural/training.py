@@ -25,6 +25,7 @@ from ..errors import TreetopError
 from . import distributed
 from .averaging import Average
 from .batches import Batch, Examples, mixed_plan
+from .clipping import Clipping
 from .config import TrainingConfig
 from .device import chosen_precision, deterministic
 from .log import Log
@@ -93,7 +94,8 @@ class Training:
         self.precision = chosen_precision(config.precision, device)
         self.optimizers = make_optimizers(network, config)
         self.scaler = torch.amp.GradScaler(device.type, enabled=self.precision == torch.float16)
-        self.average = Average(network, config, self.epochs)
+        self.clipping = Clipping(config, device)
+        self.average = Average(network, config, self.epochs, self.steps)
         self.micro = config.micro_batch or batch_size
         self.course = Course()
         self.graphs: StepGraphs | None = None
@@ -175,9 +177,9 @@ class Training:
         for _ in plan:
             set_rates(self.optimizers, rate_at(self.course.step))
             loss = next(losses)
-            self.average.after_step()
             self.course.batch += 1
             self.course.step += 1
+            self.average.after_step(self.course.step)
             yield loss
 
     def _recorded_losses(self, plan: list[Ints], graphs: StepGraphs) -> Iterator[Tensor]:
@@ -215,11 +217,10 @@ class Training:
 
     def _move(self) -> None:
         distributed.sum_gradients(self.network)
-        if self.config.clip:
+        if self.clipping.is_on:
             for optimizer in self.optimizers:
                 self.scaler.unscale_(optimizer)
-            dense = [p for p in self.network.parameters() if p.grad is not None and not p.grad.is_sparse]
-            torch.nn.utils.clip_grad_norm_(dense, self.config.clip)
+            self.clipping.shorten(self.network.parameters())
         for optimizer in self.optimizers:
             self.scaler.step(optimizer)
         self.scaler.update()
