@@ -10,19 +10,20 @@ import treetop
 from commands import call
 from test_cli import sentences, write_lines
 from treetop.errors import ConfigError
-from treetop.methods import METHODS, method_class
+from treetop.methods import method_class
 from treetop.metrics import PROPENSITY
 from treetop.metrics.documents import RANKING
 from treetop.recipes import all_recipes, find_recipe
 
-NOT_HERE_YET = {"attentionxml", "lightxml"}
+SETTINGS_ONLY = {"cascadexml"}
+"""Methods whose tables of scores were not at hand."""
 
 
 @pytest.mark.parametrize("recipe", all_recipes().values(), ids=all_recipes())
 def test_every_recipe_is_sound(recipe):
     assert recipe.name == f"{recipe.method}/{recipe.data_set.name}"
     assert recipe.data_set.name in PROPENSITY
-    assert recipe.published
+    assert bool(recipe.published) == (recipe.method not in SETTINGS_ONLY)
     for row in recipe.published:
         assert row.model and row.where
         for name, value in row.scores.items():
@@ -30,9 +31,6 @@ def test_every_recipe_is_sound(recipe):
             assert metric in RANKING and k in ("1", "3", "5") and 0 < value < 100
         assert row.scores["P@1"] > row.scores["P@3"] > row.scores["P@5"]
     json.dumps(recipe.to_dict())
-    if recipe.method in NOT_HERE_YET - set(METHODS):
-        assert recipe.settings is None
-        return
     config = method_class(recipe.method).config_class()
     made = recipe.make()
     for name, value in (recipe.settings or {}).items():
@@ -88,8 +86,6 @@ def test_train_by_a_recipe_and_compare(folder, capsys):
     assert "parabel/amazon-670k" in call(capsys, "info", model).out
     call(capsys, *by, "--method", "bonsai").sentence(2, "is for parabel, not for bonsai")
     call(capsys, *by[:-1], "parabel/amazon").sentence(2, "there is no recipe", "parabel/amazon-")
-    missing = call(capsys, *by[:-1], "lightxml/eurlex-4k", quiet=False)
-    missing.sentence(2, "there is no method 'lightxml'")
 
     outcome = call(capsys, "evaluate", model, test, "--published", quiet=False)
     assert outcome.code == 0
@@ -132,7 +128,7 @@ def test_where_only_scores_are_published(folder, capsys):
 def test_recipes_are_listed_and_shown(capsys):
     listed = call(capsys, "recipes").out
     assert all(name in listed for name in all_recipes())
-    assert "only scores" in listed and "not here yet" in listed
+    assert "only scores" in listed and "only settings" in listed
     of_data = call(capsys, "recipes", "amazon-3m").out
     assert "xr-transformer/amazon-3m" in of_data and "eurlex" not in of_data
     one = call(capsys, "recipes", "xml-cnn/eurlex-4k").out
@@ -140,5 +136,6 @@ def test_recipes_are_listed_and_shown(capsys):
     assert "cnn.pools" in one and "GloVe" in one and "78.94" in one and "NAACL 2022, Tables 7 and 15" in one
     assert "No settings are published" in call(capsys, "recipes", "xml-cnn-impl/amazon-670k").out
     assert len(json.loads(call(capsys, "recipes", "kim-cnn", "--json").out)) == 4
+    assert "not at hand" in call(capsys, "recipes", "cascadexml/amazon-670k").out
     call(capsys, "recipes", "magic").sentence(2, "no recipe, method or data set 'magic'")
     call(capsys, "recipes", "xml-cnn/eurlex").sentence(2, "did you mean")

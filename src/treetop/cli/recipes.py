@@ -52,17 +52,15 @@ def recipes(
 
 
 def _list(chosen: Iterable[Recipe]) -> None:
-    from ..methods import METHODS
-
-    def settings(recipe: Recipe) -> str:
-        if recipe.method not in METHODS:
-            return "scores; the method is not here yet"
+    def known(recipe: Recipe) -> str:
+        if not recipe.published:
+            return "only settings"
         return "only scores" if recipe.settings is None else "settings and scores"
 
-    rows = [
-        [recipe.name, *(figure(recipe.published[0].scores.get(metric)) for metric in SHOWN), settings(recipe)]
-        for recipe in chosen
-    ]
+    rows = []
+    for recipe in chosen:
+        scores = recipe.published[0].scores if recipe.published else {}
+        rows.append([recipe.name, *(figure(scores.get(metric)) for metric in SHOWN), known(recipe)])
     show_table(rows, ["recipe", *SHOWN, "published"], right=(1, 2, 3))
     show("\nOne of them: treetop recipes NAME; train by it: treetop train … --recipe NAME")
 
@@ -80,6 +78,8 @@ def _show(recipe: Recipe) -> None:
         show_table((name, value_text(value)) for name, value in recipe.settings.items())
     for note in recipe.notes:
         show(note)
+    if not recipe.published:
+        return
     show()
     show("Published scores")
     scores_table(recipe.published)
