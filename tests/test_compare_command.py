@@ -126,7 +126,7 @@ def test_the_report_of_a_study(train, test, tmp_path):
         means[study.rows[1].name] - means[study.rows[0].name]
     )
     pictures = draw_all(comparison, tmp_path)
-    assert [file for _, file in pictures] == ["accuracy.svg", "parameters.svg", "training.svg"]
+    assert [file for _, file in pictures] == ["accuracy.svg", "speed.svg", "parameters.svg", "training.svg"]
     assert all((tmp_path / file).read_text().rstrip().endswith("</svg>") for _, file in pictures)
     page = to_markdown(comparison, [(study, found)], pictures)
     row = next(line for line in page.splitlines() if line.startswith("| Eq. 4, no hidden layer, max |"))

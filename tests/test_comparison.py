@@ -16,8 +16,9 @@ from test_neural_training import QUICK
 from treetop import Dataset, Variant
 from treetop.comparison import Comparison, Run, compare, comparing
 from treetop.comparison.runs import Conditions
-from treetop.comparison.variants import parse_variant, settings_text
+from treetop.comparison.variants import every_method, parse_variant, settings_text
 from treetop.errors import ConfigError, TreetopError, UserError
+from treetop.methods import METHODS
 from treetop.metrics import compare as compare_predictions
 
 LINEAR = Variant("linear", "xr-linear")
@@ -224,7 +225,7 @@ def by_hand(**answers: list[str]) -> Comparison:
         runs[name] = tuple(
             Run(
                 method=name, config={}, seed=seed, train_seconds=1.0, predict_milliseconds=1.0, bytes=8,
-                parameters=None, epochs=[], best_epoch=None, device=None, precision=None, threads=1, jobs=1,
+                gpu_bytes=0, parameters=None, epochs=[], best_epoch=None, device=None, precision=None, threads=1, jobs=1,
                 treetop="0", ranked=np.array([["abc".index(label)] for label in labels], np.int32),
                 metrics=dict.fromkeys(("P@1", "PSP@1"), 100 * hits(labels) / texts),
             )
@@ -262,3 +263,13 @@ def test_scores_of_a_text_are_averaged_over_the_seeds():
     turns = by_hand(turns=["abcc", "ccab"], wrong=["cccc", "cccc"]).contrast("turns", "wrong")["P@1"]
     assert (turns.difference, turns.low, turns.high) == (50, 50, 50)
     assert turns.deviation == 0 and turns.p_of_seeds == 0 and turns.decided
+
+
+def test_every_method_gets_the_settings_it_has():
+    variants = {variant.name: variant for variant in every_method({"max_length": "64", "tree.leaf_size": 7})}
+    assert set(variants) == set(METHODS) - {"ensemble"}
+    assert variants["flat-transformer"].settings == {"max_length": 64}
+    assert variants["xr-linear"].settings == {"tree.leaf_size": 7}
+    assert variants["neighbours"].settings == {}
+    with pytest.raises(ConfigError, match="no method has a setting 'max_lenght'"):
+        every_method({"max_lenght": 64})

@@ -52,7 +52,7 @@ def compare(
         typer.Option(
             metavar="NAME,NAME,…",
             autocompletion=method_names,
-            help="Methods as they are: treetop methods lists them.",
+            help="Methods as they are: treetop methods lists them; all: every method.",
             show_default=False,
         ),
     ] = None,
@@ -114,7 +114,8 @@ def compare(
 ) -> None:
     """Train methods, or variants of one, with several seeds, and show them side by side.
 
-    --set changes a setting of all variants; what a variant says itself stays.
+    --set changes a setting of all variants; what a variant says itself stays. With --methods all it changes
+    those methods that have the setting.
 
     Finished runs are kept in FOLDER/runs: a comparison that was stopped goes on from there, and more seeds or
     variants add to it. Choose settings on a share of the training data (--validation), never on test data.
@@ -159,10 +160,12 @@ def _variants(
     methods: str | None, written: Sequence[str], studies: Sequence[Study], changes: Mapping[str, str]
 ) -> list[Variant]:
     from ..comparison import Variant
-    from ..comparison.variants import parse_variant
+    from ..comparison.variants import every_method, parse_variant
 
     names = [name.strip() for name in (methods or "").split(",") if name.strip()]
-    variants = [Variant.of(name, name, changes) for name in names]
+    variants = (
+        every_method(changes) if names == ["all"] else [Variant.of(name, name, changes) for name in names]
+    )
     for text in written:
         name, method, own = parse_variant(text)
         variants.append(Variant.of(name, method, changes, own))

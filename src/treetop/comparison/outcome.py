@@ -26,7 +26,7 @@ from .variants import Variant
 
 LEVEL = 0.05
 """A difference that chance gives more often than this is not counted."""
-RESOURCES = ("train_seconds", "predict_milliseconds", "bytes")
+RESOURCES = ("train_seconds", "predict_milliseconds", "bytes", "gpu_bytes")
 
 
 class Spread(NamedTuple):
@@ -75,9 +75,9 @@ class Comparison:
 
     @property
     def metrics(self) -> list[str]:
-        """The metrics of the tables: P@k, nDCG@k, and PSP of the largest k."""
+        """The metrics of the tables: P@k, nDCG@k, and PSP@k."""
         ks = self.conditions.ks
-        return [f"P@{k}" for k in ks] + [f"nDCG@{k}" for k in ks if k > 1] + [f"PSP@{max(ks)}"]
+        return [f"P@{k}" for k in ks] + [f"nDCG@{k}" for k in ks if k > 1] + [f"PSP@{k}" for k in ks]
 
     @property
     def leading_metric(self) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import gc
 import json
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,6 +62,8 @@ class Run:
     """For each test text, all of them asked at once."""
     bytes: int
     """Of the arrays that the model is stored in."""
+    gpu_bytes: int
+    """Most that tensors took on the GPU at a time; 0 where none was used."""
     parameters: dict[str, int] | None
     """Of a network, by part."""
     epochs: list[dict[str, Any]]
@@ -111,6 +114,7 @@ def measure(variant: Variant, seed: int, train: Dataset, test: Dataset, conditio
 def _measured(variant: Variant, seed: int, train: Dataset, test: Dataset, conditions: Conditions) -> Run:
     model = variant.make(seed, conditions.threads, conditions.device)
     depth = max(conditions.ks)
+    _most_on_gpu(anew=True)
     began = time.perf_counter()
     model.fit(train)
     trained = time.perf_counter()
@@ -127,6 +131,7 @@ def _measured(variant: Variant, seed: int, train: Dataset, test: Dataset, condit
         train_seconds=trained - began,
         predict_milliseconds=1000 * (predicted - trained) / len(test),
         bytes=sum(arrays.values()),
+        gpu_bytes=_most_on_gpu(),
         parameters=course.get("parameters"),
         epochs=course.get("epochs", []),
         best_epoch=course.get("best_epoch"),
@@ -137,6 +142,18 @@ def _measured(variant: Variant, seed: int, train: Dataset, test: Dataset, condit
         treetop=__version__,
         ranked=predictions.aligned_to(train.labels).ranked(depth),
     )
+
+
+def _most_on_gpu(*, anew: bool = False) -> int:
+    """Bytes since the last call with ``anew``; a method without a network never loads torch."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_available() or not torch.cuda.is_initialized():
+        return 0
+    most = max(torch.cuda.max_memory_allocated(number) for number in range(torch.cuda.device_count()))
+    if anew:
+        for number in range(torch.cuda.device_count()):
+            torch.cuda.reset_peak_memory_stats(number)
+    return int(most)
 
 
 def run_name(variant: Variant, seed: int, data: str, conditions: Conditions) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import ConfigError
-from ..methods import Method, MethodConfig, make, method_class
+from ..methods import METHODS, Method, MethodConfig, make, method_class
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,19 @@ class Variant:
         except ConfigError as error:
             raise ConfigError(f"{self.name}: {error}") from None
         return model
+
+
+def every_method(changes: Mapping[str, Any]) -> list[Variant]:
+    """All methods that need no members, each with those changes whose settings it has."""
+    names = [name for name in METHODS if name != "ensemble"]
+    configs = {name: method_class(name).config_class() for name in names}
+    for setting in changes:
+        if not any(config.has_setting(setting) for config in configs.values()):
+            raise ConfigError(f"no method has a setting {setting!r}")
+    return [
+        Variant.of(name, name, {key: value for key, value in changes.items() if config.has_setting(key)})
+        for name, config in configs.items()
+    ]
 
 
 def parse_variant(text: str) -> tuple[str, str, dict[str, str]]:

@@ -47,6 +47,8 @@ Draw = Callable[[Comparison], Any]
 def _pictures(comparison: Comparison) -> list[tuple[str, str, Draw]]:
     metric = comparison.leading_metric
     pictures: list[tuple[str, str, Draw]] = [(f"{metric} of every variant", "accuracy.svg", draw_accuracy)]
+    if len(comparison.names) > 1:
+        pictures.append((f"{metric} against seconds of training and of a text", "speed.svg", draw_speed))
     if any(comparison.parameters(name) for name in comparison.names):
         pictures.append((f"{metric} against parameters", "parameters.svg", draw_parameters))
     if any(run.epochs for runs in comparison.runs.values() for run in runs):
@@ -69,6 +71,31 @@ def draw_accuracy(comparison: Comparison) -> Any:
     axes.set_xlabel(
         f"{metric}, percent" + ("; bars: standard deviation" if len(comparison.seeds) > 1 else "")
     )
+    return figure
+
+
+def draw_speed(comparison: Comparison) -> Any:
+    """The leading metric against what training and one text take: up and to the left is better."""
+    metric = comparison.leading_metric
+    figure, panels = _figure(2, 4.2 + 0.11 * len(comparison.names))
+    for axes, resource, says in zip(
+        panels,
+        ("train_seconds", "predict_milliseconds"),
+        ("seconds of training", "milliseconds a text, all at once"),
+        strict=True,
+    ):
+        for place, name in enumerate(comparison.names):
+            axes.plot(
+                comparison.spread(name, resource).mean,
+                comparison.spread(name, metric).mean,
+                linestyle="",
+                label=name if axes is panels[0] else None,
+                **_look(place),
+            )
+        axes.set_xscale("log")
+        axes.set_xlabel(says)
+    panels[0].set_ylabel(f"{metric}, percent")
+    _legend(figure)
     return figure
 
 

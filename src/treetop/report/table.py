@@ -16,7 +16,8 @@ def figures(comparison: Comparison) -> Table:
     networks = any(comparison.parameters(name) for name in comparison.names)
     header = ["variant", *comparison.metrics]
     header += ["parameters"] if networks else []
-    header += ["train s", "ms/text", "MB"]
+    on_gpu = any(comparison.spread(name, "gpu_bytes").mean for name in comparison.names)
+    header += ["train s", "ms/text", "MB"] + ["GB on GPU"] * on_gpu
     rows = []
     for name in comparison.names:
         row = [name, *(spread_text(comparison.spread(name, metric)) for metric in comparison.metrics)]
@@ -28,6 +29,8 @@ def figures(comparison: Comparison) -> Table:
             f"{comparison.spread(name, 'predict_milliseconds').mean:.3f}",
             f"{comparison.spread(name, 'bytes').mean / 1e6:.1f}",
         ]
+        if on_gpu:
+            row.append(f"{comparison.spread(name, 'gpu_bytes').mean / 1e9:.1f}")
         rows.append(row)
     return header, rows
 
