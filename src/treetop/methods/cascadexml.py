@@ -64,6 +64,8 @@ class CascadeXMLConfig(ClusteredConfig):
             raise ConfigError("chosen and dropouts need at least one entry")
         if list(self.clusters) != sorted(set(self.clusters)):
             raise ConfigError("clusters must grow from level to level")
+        if self.transformer.layers != 1 or self.transformer.pooling == "pooler":
+            raise ConfigError("each level sees one layer: set layers=1, and pooling=cls, mean or last")
 
 
 class CascadeXML(ClusteredMethod):

@@ -15,21 +15,21 @@ from ..data import Dataset
 from ..errors import ModelError
 from ..features import TfidfConfig
 from ..tree import TreeConfig, trees_of
-from .encoded import EncodedConfig, EncodedMethod
+from .cat_ranked import CatRankedConfig, CatRankedMethod
 from .features import USUAL_TFIDF, fitted_tfidf
 
 Parents = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class ClusteredConfig(EncodedConfig):
+class ClusteredConfig(CatRankedConfig):
     """Settings of every such method."""
 
     tfidf: TfidfConfig = part(USUAL_TFIDF, "what labels are clustered by")
     tree: TreeConfig = part(TreeConfig(), "how they are clustered")
 
 
-class ClusteredMethod(EncodedMethod):
+class ClusteredMethod(CatRankedMethod):
     """A network over the labels, and clusters of them, and clusters of these."""
 
     config: ClusteredConfig
@@ -41,12 +41,14 @@ class ClusteredMethod(EncodedMethod):
         """Clusters of each level above the labels, from the top; none: there are only labels."""
 
     def _prepare(self, dataset: Dataset, Y: sparse.csr_matrix) -> None:
+        super()._prepare(dataset, Y)
         config, sizes = self.config, self._sizes(Y.shape[1])
         if not sizes:
             self.parents = [np.zeros(Y.shape[1], np.int64)]
             return
         assert dataset.texts is not None
-        _, X = fitted_tfidf(config.tfidf, dataset.texts, self.threads)
+        terms = self._terms if config.ranking.tfidf == config.tfidf else None
+        _, X = terms or fitted_tfidf(config.tfidf, dataset.texts, self.threads)
         wanted = config.tree.replace_settings({"levels": sizes})
         tree = trees_of(X, Y, wanted, seeds=[config.seed], threads=self.threads)[0]
         self.parents = [tree.parents(level) for level in range(tree.depth)]

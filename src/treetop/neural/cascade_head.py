@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from .batches import Positives
-from .heads import LabelHead
+from .heads import Head, LabelHead
 from .losses import Shortlist
 
 SCORES = ("weighted", "level", "path")
@@ -25,7 +25,7 @@ FIRST_DROPOUT = 0.2
 """Of the states of two layers side by side, which the first level sees projected to one."""
 
 
-class CascadeHead(nn.Module):
+class CascadeHead(Head):
     """Levels from coarse to fine; the last are the labels, in the order of the tree."""
 
     def __init__(
@@ -47,9 +47,10 @@ class CascadeHead(nn.Module):
         self.chosen = [min(count, len(of)) for count, of in zip(chosen, parents, strict=False)]
         self.score = score
         self.project = nn.Sequential(nn.Dropout(FIRST_DROPOUT), nn.Linear(2 * width, width))
-        self.levels = nn.ModuleList(LabelHead(width, len(of), "bce", bits=bits) for of in parents)
+        levels = [LabelHead(width, len(of), "bce", bits=bits) for of in parents]
+        self.levels = nn.ModuleList(levels)
         self.dropouts = nn.ModuleList(nn.Dropout(share) for share in dropouts)
-        for number, (of, level) in enumerate(zip(parents, self.levels, strict=True)):
+        for number, (of, level) in enumerate(zip(parents, levels, strict=True)):
             self.register_buffer(f"parents{number}", torch.from_numpy(of), persistent=False)
             nn.init.xavier_uniform_(level.weight)
 
@@ -57,13 +58,18 @@ class CascadeHead(nn.Module):
         of: Tensor = getattr(self, f"parents{level}")
         return of
 
+    def level(self, number: int) -> LabelHead:
+        level = self.levels[number]
+        assert isinstance(level, LabelHead)
+        return level
+
     def loss(self, vectors: Sequence[Tensor], positives: Positives) -> Tensor:
         """Mean over the texts. The first vector is of two layers side by side."""
         vectors = [self.project(vectors[0]), *vectors[1:]]
         total = torch.zeros((), device=vectors[0].device)
         above: Tensor | None = None
         for number, nodes in enumerate(self._ancestors(positives)):
-            level, vector = self.levels[number], self.dropouts[number](vectors[number])
+            level, vector = self.level(number), self.dropouts[number](vectors[number])
             shortlist = None if above is None else Shortlist(above, self.parents(number))
             total = total + level.loss(vector, nodes, shortlist)
             if number < len(self.chosen):
@@ -81,7 +87,7 @@ class CascadeHead(nn.Module):
 
     def _scores(self, number: int, vector: Tensor, above: Tensor | None) -> Tensor:
         """σ(z) of all nodes of a level; below 0 where no parent is chosen."""
-        level = self.levels[number]
+        level = self.level(number)
         weight = level.weight.to(vector.dtype)
         scores = torch.sigmoid(nn.functional.linear(vector, weight).float() + level.bias)
         if above is not None:
@@ -103,8 +109,8 @@ class CascadeHead(nn.Module):
             factors = torch.where(above, own, 0)
         last = len(self.chosen)
         if factors is None:
-            return self.levels[last].top(vectors[last], k)
-        return self.levels[last].top(vectors[last], k, within=(factors, self.parents(last)))
+            return self.level(last).top(vectors[last], k)
+        return self.level(last).top(vectors[last], k, within=(factors, self.parents(last)))
 
     def _ancestors(self, positives: Positives) -> list[Positives]:
         """The true nodes of every level, each once."""
@@ -112,7 +118,7 @@ class CascadeHead(nn.Module):
         for number in range(len(self.levels) - 1, 0, -1):
             below = chain[0]
             nodes = Positives(below.texts, self.parents(number)[below.labels], below.weights)
-            chain.insert(0, distinct(nodes, len(self.levels[number - 1].weight)))
+            chain.insert(0, distinct(nodes, len(self.level(number - 1).weight)))
         return chain
 
 

@@ -17,11 +17,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from .batches import Positives
-from .heads import LabelHead
+from .heads import Head, LabelHead
 from .losses import Shortlist
 
 
-class ClusterHead(nn.Module):
+class ClusterHead(Head):
     """Scores all clusters, and the labels of some."""
 
     cluster_of: Tensor
