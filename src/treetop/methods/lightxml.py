@@ -10,12 +10,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import torch
+from scipy import sparse
+
 from ..config import part, setting
+from ..neural.batches import Examples
 from ..neural.cluster_head import ClusterHead
 from ..neural.config import TrainingConfig
 from ..neural.encoder import EncoderConfig
 from ..neural.encoder_network import EncoderNetwork, HeadedEncoder
 from ..neural.network import Network
+from ..neural.resuming import TrainingStates
+from ..neural.static_negatives import StaticNegatives, fixed_clusters
+from ..neural.training import Course, Training
 from ..search_space import SearchSpace
 from .clustered import ClusteredConfig, ClusteredMethod
 
@@ -34,6 +41,13 @@ class LightXMLConfig(ClusteredConfig):
     batch_size: int = setting(256, "texts in one step", at_least=1)
     cluster_size: int = setting(
         100, "labels in a cluster at most, and more than half as many; 1: no clusters", at_least=1
+    )
+    negatives: str = setting(
+        "dynamic",
+        "whose labels are ranked while training: the clusters that are best now; or those that are best when "
+        "they are trained, before the labels are, with the encoder as it is then (static) or one of the "
+        "labels' own (static-own)",
+        choices=("dynamic", "static", "static-own"),
     )
     visited: int = setting(20, "clusters whose labels are ranked", at_least=1)
     hidden: int = setting(400, "numbers that a text is narrowed to before its labels are ranked", at_least=1)
@@ -80,7 +94,37 @@ class LightXML(ClusteredMethod):
             visited=config.visited,
             bits=config.head_bits,
         )
-        return HeadedEncoder(encoder, head)
+        if config.negatives == "dynamic":
+            return HeadedEncoder(encoder, head)
+        return StaticNegatives(encoder, head, own=config.negatives == "static-own")
+
+    def _first_stage(
+        self, examples: Examples, device: torch.device, name: str | None
+    ) -> tuple[sparse.csr_matrix, Course] | None:
+        network, config = self.network, self.config
+        if not isinstance(network, StaticNegatives):
+            return None
+        network.begin_clusters()
+        training = Training(
+            network,
+            examples,
+            config.training,
+            epochs=config.epochs,
+            batch_size=config.batch_size,
+            seed=config.seed,
+            device=device,
+            states=TrainingStates(name),
+        )
+        course = training.run(f"Training {self.name}, the clusters first")
+        shortlist = fixed_clusters(
+            network,
+            examples,
+            batch_size=4 * config.batch_size,
+            device=device,
+            precision=training.precision,
+        )
+        network.begin_labels()
+        return shortlist, course
 
 
 def clusters_of_size(labels: int, most: int) -> int:

@@ -28,7 +28,7 @@ from ..neural.device import chosen_device, chosen_precision, memory_told, seeded
 from ..neural.network import Network
 from ..neural.ranking import rank
 from ..neural.resuming import TrainingStates
-from ..neural.training import Judge, OnEpoch, Training
+from ..neural.training import Course, Judge, OnEpoch, Training
 from ..predictions import Predictions
 from ..store import under_prefix, with_prefix
 from ..strings import Strings
@@ -101,6 +101,15 @@ class NeuralMethod(Method):
     ) -> None:
         """Gives the new network a better start than random weights, where there is one."""
 
+    def _first_stage(
+        self, examples: Examples, device: torch.device, name: str | None
+    ) -> tuple[sparse.csr_matrix, Course] | None:
+        """Where the network is trained in two stages, the first, whose states are called ``name``.
+
+        Gives the shortlists of the second: texts × parents of labels, and what happened.
+        """
+        return None
+
     def _after_training(
         self, dataset: Dataset, examples: Examples, Y: sparse.csr_matrix, device: torch.device
     ) -> None:
@@ -143,6 +152,10 @@ class NeuralMethod(Method):
             width = self.network.fixed_width
             examples = Examples(tokens, Y, width=width)
             self._initialise(dataset, examples, Y, device)
+            name = self._state_name(tokens, Y, validation)
+            before = self._first_stage(examples, device, checkpoints.name_of("first", name))
+            if before is not None:
+                examples = Examples(tokens, Y, width=width, shortlist=before[0])
             training = Training(
                 self.network,
                 examples,
@@ -152,7 +165,7 @@ class NeuralMethod(Method):
                 seed=config.seed,
                 device=device,
                 judge=None if validation is None else self._judge_of(validation, real),
-                states=TrainingStates(self._state_name(tokens, Y, validation)),
+                states=TrainingStates(name),
                 on_epoch=on_epoch,
             )
             told = "" if width is None else f", every text padded or cut to {width} words"
@@ -166,6 +179,9 @@ class NeuralMethod(Method):
             "best_epoch": course.best_epoch or course.epoch,
             "epochs": course.entries,
         }
+        if before is not None:
+            self.course["seconds"] += before[1].seconds
+            self.course["first_stage"] = before[1].entries
 
     def _state_name(self, tokens: Tokens, Y: sparse.csr_matrix, validation: Dataset | None) -> str | None:
         """Of the states of this training: made from all that they depend on."""

@@ -53,12 +53,13 @@ class HeadedEncoder(Network):
 
         With whole masks that is so for all batches: steps can be recorded as CUDA graphs.
         """
-        self.encoder.whole_masks = self.records_compiled = self.encoder.takes_whole_masks
-        layers = max(
-            (part for part in self.encoder.modules() if isinstance(part, nn.ModuleList)), key=len, default=()
-        )
-        for layer in layers:
-            layer.compile(dynamic=True)
+        encoders = [module for module in self.children() if isinstance(module, Encoder)]
+        self.records_compiled = self.encoder.takes_whole_masks
+        for encoder in encoders:
+            encoder.whole_masks = self.records_compiled
+            lists = (module for module in encoder.modules() if isinstance(module, nn.ModuleList))
+            for layer in max(lists, key=len, default=()):
+                layer.compile(dynamic=True)
 
 
 class EncoderNetwork(HeadedEncoder):
