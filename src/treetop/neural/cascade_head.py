@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -97,12 +97,8 @@ class CascadeHead(Head):
     def top(self, vectors: Sequence[Tensor], k: int) -> tuple[Tensor, Tensor]:
         """``scores, labels``: labels by their place in the tree."""
         vectors = [self.project(vectors[0]), *vectors[1:]]
-        above: Tensor | None = None
         factors: Tensor | None = None
-        for number, count in enumerate(self.chosen):
-            scores = self._scores(number, vectors[number], above)
-            values, best = scores.topk(count, dim=1)
-            above = torch.zeros_like(scores, dtype=torch.bool).scatter_(1, best, values >= 0)
+        for number, (scores, above) in enumerate(self._chosen(vectors)):
             own = scores if self.score == "weighted" else torch.ones_like(scores)
             if self.score == "path":
                 own = scores if factors is None else scores * factors[:, self.parents(number)]
@@ -111,6 +107,37 @@ class CascadeHead(Head):
         if factors is None:
             return self.level(last).top(vectors[last], k)
         return self.level(last).top(vectors[last], k, within=(factors, self.parents(last)))
+
+    def _chosen(self, vectors: Sequence[Tensor]) -> Iterator[tuple[Tensor, Tensor]]:
+        """Of every level but the last, texts × nodes: the scores, and which are chosen."""
+        above: Tensor | None = None
+        for number, count in enumerate(self.chosen):
+            scores = self._scores(number, vectors[number], above)
+            values, best = scores.topk(count, dim=1)
+            above = torch.zeros_like(scores, dtype=torch.bool).scatter_(1, best, values >= 0)
+            yield scores, above
+
+    def recalled(self, vectors: Sequence[Tensor], positives: Positives) -> Tensor:
+        """Texts × levels × 3: the true nodes, those of them that are chosen, and all that are chosen.
+
+        Of the labels, the last level, all below a chosen node count as chosen.
+        """
+        vectors = [self.project(vectors[0]), *vectors[1:]]
+        inside = [chosen for _, chosen in self._chosen(vectors)]
+        above = inside[-1] if inside else torch.ones_like(vectors[0][:, :1], dtype=torch.bool)
+        counts = torch.zeros((len(above), len(self.levels), 3), dtype=torch.int64, device=above.device)
+        for number, nodes in enumerate(self._ancestors(positives)):
+            if number < len(inside):
+                found = inside[number][nodes.texts, nodes.labels]
+                counts[:, number, 2] = inside[number].sum(1)
+            else:
+                parents = self.parents(number)
+                found = above[nodes.texts, parents[nodes.labels]]
+                counts[:, number, 2] = (above * torch.bincount(parents, minlength=above.shape[1])).sum(1)
+            real = nodes.weights > 0
+            counts[:, number, 0].index_add_(0, nodes.texts, real.long())
+            counts[:, number, 1].index_add_(0, nodes.texts, (real & found).long())
+        return counts
 
     def _ancestors(self, positives: Positives) -> list[Positives]:
         """The true nodes of every level, each once."""
