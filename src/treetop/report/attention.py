@@ -23,7 +23,7 @@ def draw_attention(views: Mapping[str, AttentionViews], path: Path) -> None:
             for number, (axes, line) in enumerate(zip(panels, lines, strict=True)):
                 axes.plot(view.layers, line, label=None if number else name, **look(place))
         for axes, title in zip(panels, titles, strict=True):
-            axes.set(xlabel="layer", ylabel=title, ylim=(0, None))
+            axes.set(xlabel="layer", ylabel=title, ylim=(0, 1.05 * axes.dataLim.y1))
             axes.xaxis.get_major_locator().set_params(integer=True)
         legend(figure)
         write(figure, path)
