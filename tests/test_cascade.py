@@ -11,7 +11,7 @@ from test_contract import topic_texts
 from test_lightxml import positives_of
 from tiny_bert import tiny_bert
 from treetop import Dataset
-from treetop.errors import ConfigError
+from treetop.errors import ConfigError, DataError
 from treetop.methods.cascadexml import usual_clusters
 from treetop.neural.batches import Positives
 from treetop.neural.cascade_head import CascadeHead, distinct
@@ -130,3 +130,54 @@ def test_taps_must_fit():
         treetop.make("cascadexml", encoder=tiny_bert(), max_length=16, taps="2-3").fit(train)
     with pytest.raises(ConfigError, match="grow from level to level"):
         treetop.make("cascadexml", clusters="8-4")
+
+
+def test_recall_of_levels_by_hand():
+    made, vectors, rows = head(), vectors_of(3), ([0, 1, 8], [3], [])
+    p = [torch.sigmoid(z).detach() for z in logits(made, vectors)]
+    expected = []
+    for text, own in enumerate(rows):
+        first = set(p[0][text].topk(2)[1].tolist())
+        inside = [n for n in range(6) if int(PARENTS[1][n]) in first]
+        second = set(sorted(inside, key=lambda n: -float(p[1][text, n]))[:2])
+        labels = {n for n in range(9) if int(PARENTS[2][n]) in second}
+        middle = {int(PARENTS[2][label]) for label in own}
+        true = {int(PARENTS[1][node]) for node in middle}, middle, set(own)
+        chosen = first, second, labels
+        expected.append([[len(t), len(t & c), len(c)] for t, c in zip(true, chosen, strict=True)])
+    found = made.recalled(vectors, positives_of(*rows))
+    assert found.tolist() == expected
+    assert 0 < sum(level[1] for text in expected for level in text) < 7  # some are found, and some are not
+
+
+def test_recall_of_levels_of_a_model():
+    train = Dataset.from_texts(*topic_texts(60, seed=0), source="train")
+    settings = {"encoder": tiny_bert(), "epochs": 1, "max_length": 16, "batch_size": 16, "device": "cpu"}
+    shape = {"clusters": "2-3", "taps": "1-1-2-2"}
+    model = treetop.make("cascadexml", **settings, **shape, chosen="1").fit(train)
+    levels = model.level_recall(train)
+    assert [(level["level"], level["nodes"]) for level in levels] == [(1, 2), (2, 3), (3, 6)]
+    assert levels[0]["chosen"] == levels[1]["chosen"] == 1 and 1 <= levels[2]["chosen"] <= 3
+    # Labels that have a score above 0 are those of the chosen clusters.
+    listed = model.predict(train, k=6).above(0).to_csr() > 0
+    assert levels[2]["chosen"] == listed.sum() / 60
+    assert levels[2]["recall"] == pytest.approx(100 * listed.multiply(train.Y > 0).sum() / train.Y.nnz)
+    texts, labels = topic_texts(60, seed=0)
+    other = Dataset.from_texts(texts, [[*names, "juggling"] for names in labels])
+    assert model.level_recall(other) == levels  # a label unknown to the model counts for nothing
+    whole = treetop.make("cascadexml", **settings, **shape, chosen="8").fit(train)
+    assert [level["recall"] for level in whole.level_recall(train)] == [100] * 3
+    flat = treetop.make("cascadexml", **settings, clusters="100", taps="1-2").fit(train)
+    assert flat.level_recall(train) == [{"level": 1, "nodes": 6, "chosen": 6, "recall": 100}]
+
+
+def test_recall_needs_labels():
+    train = Dataset.from_texts(*topic_texts(30, seed=0), source="train")
+    model = treetop.make("cascadexml", encoder=tiny_bert(), epochs=1, max_length=16, taps="1-2").fit(train)
+    for data, message in (
+        (["boat"], "needs a labelled Dataset"),
+        (Dataset.from_texts(["boat"]), "needs a labelled Dataset"),
+        (Dataset.from_texts(["boat"], [["juggling"]]), "no text has a label that the model knows"),
+    ):
+        with pytest.raises(DataError, match=message):
+            model.level_recall(data)

@@ -226,7 +226,8 @@ def by_hand(**answers: list[str]) -> Comparison:
             Run(
                 method=name, config={}, seed=seed, train_seconds=1.0, predict_milliseconds=1.0, bytes=8,
                 gpu_bytes=0, parameters=None, epochs=[], best_epoch=None, device=None, precision=None,
-                threads=1, jobs=1, treetop="0", ranked=np.array([["abc".index(label)] for label in labels], np.int32),
+                threads=1, jobs=1, treetop="0",
+                ranked=np.array([["abc".index(label)] for label in labels], np.int32),
                 metrics=dict.fromkeys(("P@1", "PSP@1"), 100 * hits(labels) / texts),
             )
             for seed, labels in enumerate(several)

@@ -8,18 +8,28 @@ which nodes of the next one count.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+from scipy import sparse
+
 from ..config import lengthened, part, setting
-from ..errors import ConfigError
+from ..data import Dataset
+from ..errors import ConfigError, DataError
+from ..neural.attention_views import AttentionViews, attention_views
+from ..neural.batches import Examples
 from ..neural.cascade_head import SCORES, CascadeHead
 from ..neural.cascade_network import CascadeNetwork, usual_taps
 from ..neural.config import TrainingConfig
-from ..neural.encoder import EncoderConfig
+from ..neural.device import chosen_device, chosen_precision, memory_told, using_threads
+from ..neural.encoder import EncoderConfig, pretrained
+from ..neural.level_recall import level_recall
 from ..neural.network import Network
 from ..search_space import SearchSpace
+from .cat_ranked import CatRankedConfig, CatRankedMethod
 from .clustered import ClusteredConfig, ClusteredMethod
-from .encoded import EncodedConfig, EncodedMethod
+from .inputs import Inputs
 
 CASCADE_SPACE: SearchSpace = {"training.learning_rate": (5e-5, 1e-4, 2e-4), "epochs": (8, 12, 16)}
 MANY = 100_000
@@ -27,7 +37,7 @@ MANY = 100_000
 
 
 @dataclass(frozen=True)
-class CascadeXMLConfig(ClusteredConfig, EncodedConfig):
+class CascadeXMLConfig(ClusteredConfig, CatRankedConfig):
     """Settings of CascadeXML."""
 
     epochs: int = setting(10, "how often the network sees all examples", at_least=1)
@@ -65,9 +75,11 @@ class CascadeXMLConfig(ClusteredConfig, EncodedConfig):
             raise ConfigError("chosen and dropouts need at least one entry")
         if list(self.clusters) != sorted(set(self.clusters)):
             raise ConfigError("clusters must grow from level to level")
+        if self.transformer.layers != 1 or self.transformer.pooling == "pooler":
+            raise ConfigError("each level sees one layer: set layers=1, and pooling=cls, mean or last")
 
 
-class CascadeXML(ClusteredMethod, EncodedMethod):
+class CascadeXML(ClusteredMethod, CatRankedMethod):
     """All levels by one encoder."""
 
     name = "cascadexml"
@@ -96,6 +108,56 @@ class CascadeXML(ClusteredMethod, EncodedMethod):
             bits=config.head_bits,
         )
         return CascadeNetwork(encoder, head, taps)
+
+    def level_recall(self, data: Dataset) -> list[dict[str, float]]:
+        """How much of the truth each level passes on to the next, on labelled texts, from the top.
+
+        ``level``, its number of ``nodes``, those ``chosen`` for a text on average, and the ``recall``: how
+        many percent of the true nodes are among them. The last level are the labels, of which those below a
+        chosen cluster are chosen. Labels that the network does not know count for nothing.
+        """
+        known = self._fitted()
+        if not isinstance(data, Dataset) or data.Y is None:
+            raise DataError("level_recall needs a labelled Dataset")
+        dataset = self._input_set(data).aligned_to(known)
+        assert (
+            dataset.texts is not None and dataset.Y is not None and isinstance(self.network, CascadeNetwork)
+        )
+        Y = sparse.csr_matrix(dataset.Y[:, self.used], dtype=np.float32)
+        if not Y.nnz:
+            raise DataError(f"{data.source}: no text has a label that the model knows")
+        self._choose_bits()
+        device = chosen_device(self.config.device)
+        with using_threads(self.threads), memory_told():
+            return level_recall(
+                self.network,
+                Examples(self._tokens(dataset.texts), Y),
+                batch_size=4 * self.config.batch_size,
+                device=device,
+                precision=chosen_precision(self.config.training.precision, device),
+            )
+
+    def attention_views(
+        self, inputs: Inputs, layers: Iterable[int] | None = None, *, published: bool = False
+    ) -> AttentionViews:
+        """What the first token of some texts attends to, in ``layers``; else in those that levels see.
+
+        ``published``: of the encoder as it was before training, to compare with.
+        """
+        self._fitted()
+        dataset = self._input_set(inputs)
+        assert dataset.texts is not None and isinstance(self.network, CascadeNetwork)
+        encoder = self.network.encoder
+        if published:
+            encoder, _ = pretrained(self.config.transformer, self.config.max_length)
+        with using_threads(self.threads), memory_told():
+            return attention_views(
+                encoder,
+                self._examples(dataset),
+                sorted(set(self.network.taps if layers is None else layers)),
+                batch_size=self.config.batch_size,
+                device=chosen_device(self.config.device),
+            )
 
 
 def usual_clusters(labels: int) -> tuple[int, ...]:

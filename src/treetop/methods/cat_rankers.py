@@ -29,7 +29,10 @@ class CatRankersConfig(Config):
     """Their features, their tree, and how they are solved."""
 
     tfidf: TfidfConfig = part(USUAL_TFIDF, "their features of texts")
-    tree: TreeConfig = part(USUAL_TREE, "their tree")
+    tree: TreeConfig = part(
+        USUAL_TREE,
+        "their tree; leaf_size as many as labels: none, each has a classifier against all texts (DiSMEC)",
+    )
     linear: LinearConfig = part(USUAL_RANKERS, "how they are solved and searched")
 
     def check(self) -> None:

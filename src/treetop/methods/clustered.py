@@ -43,13 +43,14 @@ class ClusteredMethod(NeuralMethod):
         """Clusters of each level above the labels, from the top; none: there are only labels."""
 
     def _prepare(self, dataset: Dataset, Y: sparse.csr_matrix) -> None:
+        super()._prepare(dataset, Y)
         config, sizes = self.config, self._sizes(Y.shape[1])
         assert isinstance(config, ClusteredConfig)
         if not sizes:
             self.parents = [np.zeros(Y.shape[1], np.int64)]
             return
         assert dataset.texts is not None
-        _, X = fitted_tfidf(config.tfidf, dataset.texts, self.threads)
+        _, X = self._known_terms(config.tfidf) or fitted_tfidf(config.tfidf, dataset.texts, self.threads)
         wanted = config.tree.replace_settings({"levels": sizes})
         tree = trees_of(X, Y, wanted, seeds=[config.seed], threads=self.threads)[0]
         self.parents = [tree.parents(level) for level in range(tree.depth)]

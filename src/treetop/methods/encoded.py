@@ -41,11 +41,15 @@ class EncodedMethod(NeuralMethod):
         return self.tokenizer.numbers(texts, self.config.max_length)
 
     def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
-        assert self.network is not None
-        encoder = self.network.get_submodule("encoder")
-        assert isinstance(encoder, Encoder)
-        encoder.narrow = self.config.transformer.int8
+        self._choose_bits()
         return super()._rank(dataset, k)
+
+    def _choose_bits(self) -> None:
+        """Of the encoder's weights in predictions."""
+        assert self.network is not None
+        for module in self.network.children():
+            if isinstance(module, Encoder):
+                module.narrow = self.config.transformer.int8
 
     def _new_encoder(self) -> Encoder:
         encoder, self._encoder = self._encoder, None

@@ -9,48 +9,36 @@ the trained encoder's vectors, and with a smaller share the scores that the enco
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from scipy import sparse
 
-from .._native import combine
 from ..config import part, setting
 from ..data import Dataset
 from ..errors import ConfigError
-from ..features import Tfidf
 from ..features.encoder import Vectors
 from ..neural.batches import Examples
 from ..neural.config import TrainingConfig
-from ..neural.device import chosen_device, chosen_precision, memory_told, using_threads
 from ..neural.encoder import EncoderConfig
-from ..neural.encoder_network import EncoderNetwork, text_vectors
+from ..neural.encoder_network import EncoderNetwork
 from ..neural.losses import LOSSES
-from ..neural.ranking import make_ready
 from ..neural.vector_cache import cached
 from ..search_space import SearchSpace
 from ..sparse import normalize_rows
-from ..store import under_prefix, with_prefix
-from .base import Ranked
-from .cat_rankers import CatRankers, CatRankersConfig
-from .encoded import EncodedConfig, EncodedMethod
-from .features import fitted_tfidf
+from .cat_ranked import RANKERS, CatRankedConfig, CatRankedMethod
 
 FLAT_SPACE: SearchSpace = {
     "training.learning_rate": (1e-4, 2e-4, 4e-4),
     "transformer.dropout": (0.2, 0.4, 0.6),
     "epochs": (5, 10, 20),
 }
-DEPTH = 50
-"""Labels that scores and rankers list at least: a label may be low in one list and high in the other."""
 STARTS = ("frequency", "pifa", "label-text", "random")
 
 
 @dataclass(frozen=True)
-class FlatTransformerConfig(EncodedConfig):
+class FlatTransformerConfig(CatRankedConfig):
     """Settings of the full-label transformer."""
 
     epochs: int = setting(10, "how often the network sees all examples", at_least=1)
@@ -67,13 +55,7 @@ class FlatTransformerConfig(EncodedConfig):
         "(pifa) or of the vectors of their own texts (label-text), or random ones",
         choices=STARTS,
     )
-    rankers: bool = setting(
-        True, "rank labels with linear rankers on TF-IDF and the trained encoder's vectors, too"
-    )
-    head_share: float = setting(
-        0.15, "of the encoder's scores in those of the labels, beside the rankers'", at_least=0, at_most=1
-    )
-    ranking: CatRankersConfig = part(CatRankersConfig(), "the rankers")
+    rankers: bool = setting(True, RANKERS)
     transformer: EncoderConfig = part(EncoderConfig(dropout=0.4), "the pretrained transformer")
     training: TrainingConfig = part(
         TrainingConfig(learning_rate=2e-4, rates=("head=0.002",), schedule="linear", warmup=0.1),
@@ -81,20 +63,13 @@ class FlatTransformerConfig(EncodedConfig):
     )
 
 
-class FlatTransformer(EncodedMethod):
+class FlatTransformer(CatRankedMethod):
     """Encoder and all labels at once."""
 
     name = "flat-transformer"
     config_class = FlatTransformerConfig
     search_space = FLAT_SPACE
     config: FlatTransformerConfig
-    rankers: CatRankers | None = None
-    _terms: tuple[Tfidf, sparse.csr_matrix] | None = None
-    """Of the training texts, until the rankers are made."""
-
-    @property
-    def network_alone(self) -> bool:
-        return self.rankers is None
 
     def _build(self, labels: int, *, trained: bool) -> EncoderNetwork:
         return EncoderNetwork(self._new_encoder(), labels, self.config.loss, bits=self.config.head_bits)
@@ -109,10 +84,6 @@ class FlatTransformer(EncodedMethod):
         """
         network, config = self.network, self.config
         assert isinstance(network, EncoderNetwork)
-        self.rankers, self._terms = None, None
-        if config.rankers:  # what can go wrong with texts is found before the network is trained
-            assert dataset.texts is not None
-            self._terms = fitted_tfidf(config.ranking.tfidf, dataset.texts, self.threads)
         if config.start == "random":
             return
         counts = np.bincount(Y.indices, minlength=Y.shape[1])
@@ -142,64 +113,3 @@ class FlatTransformer(EncodedMethod):
             examples,
             lambda: self._vectors(examples, device),
         )
-
-    def _vectors(self, examples: Examples, device: torch.device) -> Vectors:
-        assert isinstance(self.network, EncoderNetwork)
-        return text_vectors(
-            self.network.encoder,
-            examples,
-            batch_size=4 * self.config.batch_size,
-            device=device,
-            precision=chosen_precision(self.config.training.precision, device),
-        )
-
-    def _after_training(
-        self, dataset: Dataset, examples: Examples, Y: sparse.csr_matrix, device: torch.device
-    ) -> None:
-        terms, self._terms = self._terms, None
-        if terms is not None:
-            self.rankers = CatRankers.fit(
-                *terms,
-                self._vectors(examples, device),
-                Y,
-                self.config.ranking,
-                seed=self.config.seed,
-                threads=self.threads,
-            )
-
-    def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
-        if self.rankers is None:
-            return super()._rank(dataset, k)
-        assert dataset.texts is not None and isinstance(self.network, EncoderNetwork)
-        self.network.encoder.narrow = self.config.transformer.int8
-        depth, share = min(max(k, DEPTH), len(self.used)), self.config.head_share
-        with using_threads(self.threads), memory_told():
-            device = chosen_device(self.config.device)
-            make_ready(self.network, device)
-            vectors = self._vectors(self._examples(dataset), device)
-            lists = [self._head_list(vectors, depth, device)] if share else []
-        lists.append(self.rankers.rank(dataset.texts, vectors, depth if share else k, threads=self.threads))
-        ranked = lists[0] if len(lists) == 1 else combine(lists, [share, 1 - share], k, self.threads)
-        return ranked[0], self.used[ranked[1]].astype(np.int32), ranked[2]
-
-    def _head_list(self, vectors: Vectors, k: int, device: torch.device) -> Ranked:
-        """The best labels by the scores that the encoder was trained with."""
-        assert isinstance(self.network, EncoderNetwork)
-        size = 4 * self.config.batch_size
-        best = []
-        with torch.inference_mode():
-            for at in range(0, max(len(vectors), 1), size):
-                top = self.network.head.top(torch.from_numpy(vectors[at : at + size]).to(device), k)
-                best.append([part.cpu().numpy().reshape(-1) for part in top])
-        scores, labels = (np.concatenate(parts) for parts in zip(*best, strict=True))
-        return np.arange(len(vectors) + 1, dtype=np.int64) * k, labels.astype(np.int32), scores
-
-    def _state(self) -> dict[str, npt.NDArray]:
-        rankers = {} if self.rankers is None else with_prefix("rankers", self.rankers.state())
-        return super()._state() | rankers
-
-    def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None:
-        super()._restore(arrays)
-        if self.config.rankers:
-            state = under_prefix("rankers", arrays)
-            self.rankers = CatRankers.from_state(state, self.config.ranking, len(self.used))

@@ -10,15 +10,24 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import torch
+from scipy import sparse
+
+from .. import checkpoints
 from ..config import part, setting
+from ..neural.batches import Examples
 from ..neural.cluster_head import ClusterHead
 from ..neural.config import TrainingConfig
+from ..neural.device import chosen_precision
 from ..neural.encoder import EncoderConfig
 from ..neural.encoder_network import EncoderNetwork, HeadedEncoder
 from ..neural.network import Network
+from ..neural.static_negatives import StaticNegatives, fixed_clusters
+from ..neural.training import Course, Judge, OnEpoch
 from ..search_space import SearchSpace
+from .cat_ranked import CatRankedConfig, CatRankedMethod
 from .clustered import ClusteredConfig, ClusteredMethod
-from .encoded import EncodedConfig, EncodedMethod
+from .neural import Tokens
 
 LIGHT_SPACE: SearchSpace = {
     "training.learning_rate": (5e-5, 1e-4, 2e-4),
@@ -28,13 +37,20 @@ LIGHT_SPACE: SearchSpace = {
 
 
 @dataclass(frozen=True)
-class LightXMLConfig(ClusteredConfig, EncodedConfig):
+class LightXMLConfig(ClusteredConfig, CatRankedConfig):
     """Settings of LightXML."""
 
     epochs: int = setting(15, "how often the network sees all examples", at_least=1)
     batch_size: int = setting(256, "texts in one step", at_least=1)
     cluster_size: int = setting(
         100, "labels in a cluster at most, and more than half as many; 1: no clusters", at_least=1
+    )
+    negatives: str = setting(
+        "dynamic",
+        "whose labels are ranked while training: the clusters that are best now; or those that are best when "
+        "they are trained, before the labels are, with the encoder as it is then (static) or one of the "
+        "labels' own (static-own)",
+        choices=("dynamic", "static", "static-own"),
     )
     visited: int = setting(20, "clusters whose labels are ranked", at_least=1)
     hidden: int = setting(400, "numbers that a text is narrowed to before its labels are ranked", at_least=1)
@@ -56,7 +72,7 @@ class LightXMLConfig(ClusteredConfig, EncodedConfig):
     )
 
 
-class LightXML(ClusteredMethod, EncodedMethod):
+class LightXML(ClusteredMethod, CatRankedMethod):
     """Clusters and labels by one encoder."""
 
     name = "lightxml"
@@ -81,7 +97,49 @@ class LightXML(ClusteredMethod, EncodedMethod):
             visited=config.visited,
             bits=config.head_bits,
         )
-        return HeadedEncoder(encoder, head)
+        if config.negatives == "dynamic":
+            return HeadedEncoder(encoder, head)
+        return StaticNegatives(encoder, head, own=config.negatives == "static-own")
+
+    def _teach(
+        self,
+        tokens: Tokens,
+        examples: Examples,
+        Y: sparse.csr_matrix,
+        device: torch.device,
+        *,
+        name: str | None,
+        judge: Judge | None,
+        on_epoch: OnEpoch | None,
+    ) -> Course:
+        """Where negatives are static, the clusters first; then the labels, with the clusters found."""
+        network = self.network
+        if not isinstance(network, StaticNegatives):
+            return super()._teach(tokens, examples, Y, device, name=name, judge=judge, on_epoch=on_epoch)
+        network.begin_clusters()
+        first = super()._teach(
+            tokens,
+            examples,
+            Y,
+            device,
+            name=checkpoints.name_of("clusters", name),
+            judge=None,
+            on_epoch=None,
+        )
+        found = fixed_clusters(
+            network,
+            examples,
+            batch_size=4 * self.config.batch_size,
+            device=device,
+            precision=chosen_precision(self.config.training.precision, device),
+        )
+        network.begin_labels()
+        examples = Examples(tokens, Y, shortlist=found)
+        course = super()._teach(tokens, examples, Y, device, name=name, judge=judge, on_epoch=on_epoch)
+        course.seconds += first.seconds
+        stages = ((1, first.entries), (2, course.entries))
+        course.entries = [entry | {"stage": stage} for stage, entries in stages for entry in entries]
+        return course
 
 
 def clusters_of_size(labels: int, most: int) -> int:

@@ -20,6 +20,7 @@ from ..config import part, setting
 from ..data import Dataset
 from ..data.digest import data_digest
 from ..errors import DataError, ModelError
+from ..features import Tfidf, TfidfConfig
 from ..metrics import Metrics, evaluate, inverse_propensity, parse_metric
 from ..neural.arrays import to_array, to_tensor
 from ..neural.batches import Examples
@@ -95,6 +96,10 @@ class NeuralMethod(Method):
 
     def _prepare(self, dataset: Dataset, Y: sparse.csr_matrix) -> None:
         """What has to be known of the data before the network is built."""
+
+    def _known_terms(self, config: TfidfConfig) -> tuple[Tfidf, sparse.csr_matrix] | None:
+        """TF-IDF of the training texts by these settings, where another part of the method has made it."""
+        return None
 
     def _prepared_state(self) -> dict[str, npt.NDArray]:
         """What `_prepare` found, for the store."""

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from .batches import Positives
-from .heads import LabelHead
+from .heads import Head, LabelHead
 from .losses import Shortlist
 
 SCORES = ("weighted", "level", "path")
@@ -25,7 +25,7 @@ FIRST_DROPOUT = 0.2
 """Of the states of two layers side by side, which the first level sees projected to one."""
 
 
-class CascadeHead(nn.Module):
+class CascadeHead(Head):
     """Levels from coarse to fine; the last are the labels, in the order of the tree."""
 
     def __init__(
@@ -47,9 +47,10 @@ class CascadeHead(nn.Module):
         self.chosen = [min(count, len(of)) for count, of in zip(chosen, parents, strict=False)]
         self.score = score
         self.project = nn.Sequential(nn.Dropout(FIRST_DROPOUT), nn.Linear(2 * width, width))
-        self.levels = nn.ModuleList(LabelHead(width, len(of), "bce", bits=bits) for of in parents)
+        levels = [LabelHead(width, len(of), "bce", bits=bits) for of in parents]
+        self.levels = nn.ModuleList(levels)
         self.dropouts = nn.ModuleList(nn.Dropout(share) for share in dropouts)
-        for number, (of, level) in enumerate(zip(parents, self.levels, strict=True)):
+        for number, (of, level) in enumerate(zip(parents, levels, strict=True)):
             self.register_buffer(f"parents{number}", torch.from_numpy(of), persistent=False)
             nn.init.xavier_uniform_(level.weight)
 
@@ -57,13 +58,18 @@ class CascadeHead(nn.Module):
         of: Tensor = getattr(self, f"parents{level}")
         return of
 
+    def level(self, number: int) -> LabelHead:
+        level = self.levels[number]
+        assert isinstance(level, LabelHead)
+        return level
+
     def loss(self, vectors: Sequence[Tensor], positives: Positives) -> Tensor:
         """Mean over the texts. The first vector is of two layers side by side."""
         vectors = [self.project(vectors[0]), *vectors[1:]]
         total = torch.zeros((), device=vectors[0].device)
         above: Tensor | None = None
         for number, nodes in enumerate(self._ancestors(positives)):
-            level, vector = self.levels[number], self.dropouts[number](vectors[number])
+            level, vector = self.level(number), self.dropouts[number](vectors[number])
             shortlist = None if above is None else Shortlist(above, self.parents(number))
             total = total + level.loss(vector, nodes, shortlist)
             if number < len(self.chosen):
@@ -81,7 +87,7 @@ class CascadeHead(nn.Module):
 
     def _scores(self, number: int, vector: Tensor, above: Tensor | None) -> Tensor:
         """σ(z) of all nodes of a level; below 0 where no parent is chosen."""
-        level = self.levels[number]
+        level = self.level(number)
         weight = level.weight.to(vector.dtype)
         scores = torch.sigmoid(nn.functional.linear(vector, weight).float() + level.bias)
         if above is not None:
@@ -91,20 +97,47 @@ class CascadeHead(nn.Module):
     def top(self, vectors: Sequence[Tensor], k: int) -> tuple[Tensor, Tensor]:
         """``scores, labels``: labels by their place in the tree."""
         vectors = [self.project(vectors[0]), *vectors[1:]]
-        above: Tensor | None = None
         factors: Tensor | None = None
-        for number, count in enumerate(self.chosen):
-            scores = self._scores(number, vectors[number], above)
-            values, best = scores.topk(count, dim=1)
-            above = torch.zeros_like(scores, dtype=torch.bool).scatter_(1, best, values >= 0)
+        for number, (scores, above) in enumerate(self._chosen(vectors)):
             own = scores if self.score == "weighted" else torch.ones_like(scores)
             if self.score == "path":
                 own = scores if factors is None else scores * factors[:, self.parents(number)]
             factors = torch.where(above, own, 0)
         last = len(self.chosen)
         if factors is None:
-            return self.levels[last].top(vectors[last], k)
-        return self.levels[last].top(vectors[last], k, within=(factors, self.parents(last)))
+            return self.level(last).top(vectors[last], k)
+        return self.level(last).top(vectors[last], k, within=(factors, self.parents(last)))
+
+    def _chosen(self, vectors: Sequence[Tensor]) -> Iterator[tuple[Tensor, Tensor]]:
+        """Of every level but the last, texts × nodes: the scores, and which are chosen."""
+        above: Tensor | None = None
+        for number, count in enumerate(self.chosen):
+            scores = self._scores(number, vectors[number], above)
+            values, best = scores.topk(count, dim=1)
+            above = torch.zeros_like(scores, dtype=torch.bool).scatter_(1, best, values >= 0)
+            yield scores, above
+
+    def recalled(self, vectors: Sequence[Tensor], positives: Positives) -> Tensor:
+        """Texts × levels × 3: the true nodes, those of them that are chosen, and all that are chosen.
+
+        Of the labels, the last level, all below a chosen node count as chosen.
+        """
+        vectors = [self.project(vectors[0]), *vectors[1:]]
+        inside = [chosen for _, chosen in self._chosen(vectors)]
+        above = inside[-1] if inside else torch.ones_like(vectors[0][:, :1], dtype=torch.bool)
+        counts = torch.zeros((len(above), len(self.levels), 3), dtype=torch.int64, device=above.device)
+        for number, nodes in enumerate(self._ancestors(positives)):
+            if number < len(inside):
+                found = inside[number][nodes.texts, nodes.labels]
+                counts[:, number, 2] = inside[number].sum(1)
+            else:
+                parents = self.parents(number)
+                found = above[nodes.texts, parents[nodes.labels]]
+                counts[:, number, 2] = (above * torch.bincount(parents, minlength=above.shape[1])).sum(1)
+            real = nodes.weights > 0
+            counts[:, number, 0].index_add_(0, nodes.texts, real.long())
+            counts[:, number, 1].index_add_(0, nodes.texts, (real & found).long())
+        return counts
 
     def _ancestors(self, positives: Positives) -> list[Positives]:
         """The true nodes of every level, each once."""
@@ -112,7 +145,7 @@ class CascadeHead(nn.Module):
         for number in range(len(self.levels) - 1, 0, -1):
             below = chain[0]
             nodes = Positives(below.texts, self.parents(number)[below.labels], below.weights)
-            chain.insert(0, distinct(nodes, len(self.levels[number - 1].weight)))
+            chain.insert(0, distinct(nodes, len(self.level(number - 1).weight)))
         return chain
 
 

@@ -26,16 +26,13 @@ class CascadeNetwork(HeadedEncoder):
         super().__init__(encoder, head)
         self.taps = list(taps)
 
-    def forward(self, batch: Batch) -> Tensor:
-        assert batch.positives is not None
-        return self.head.loss(self._vectors(batch), batch.positives)
-
-    def top(self, batch: Batch, k: int) -> tuple[Tensor, Tensor]:
-        return self.head.top(self._vectors(batch), k)
-
-    def _vectors(self, batch: Batch) -> list[Tensor]:
+    def seen(self, batch: Batch) -> list[Tensor]:
         first, second, *others = self.encoder.after_layers(batch, self.taps)
         return [torch.cat([first, second], 1), *others]
+
+    def label_vectors(self, seen: list[Tensor]) -> Tensor:
+        """The last layer that is tapped; where labels are the only level, the second of its two."""
+        return seen[-1] if len(seen) > 1 else seen[0][:, self.encoder.width :]
 
 
 def usual_taps(levels: int, depth: int) -> list[int]:

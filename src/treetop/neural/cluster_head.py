@@ -5,7 +5,8 @@
     labels    D(e) = σ(E_S h + b_S),  h = W_h e + b_h                        Eq. 3 to 5: bce over S
     score     of a label: G of its cluster times D
 
-What is sampled for a text changes with every step (dynamic negatives).
+What is sampled for a text changes with every step (dynamic negatives). Where it is not to change, one loss
+after the other is trained: see `static_negatives`.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from .batches import Positives
-from .heads import LabelHead
+from .heads import Head, LabelHead
 from .losses import Shortlist
 
 
-class ClusterHead(nn.Module):
+class ClusterHead(Head):
     """Scores all clusters, and the labels of some."""
 
     cluster_of: Tensor
@@ -50,15 +51,30 @@ class ClusterHead(nn.Module):
     def loss(self, vectors: Tensor, positives: Positives) -> Tensor:
         logits = self.clusters(vectors).float()
         true = self._true(positives, logits)
-        found = functional.binary_cross_entropy_with_logits(logits, true, reduction="sum") / len(logits)
-        sampled = Shortlist(self._sampled(logits.detach(), true), self.cluster_of)
-        return found + self.labels.loss(self._narrowed(vectors), positives, sampled)
+        sampled = self._sampled(logits.detach(), true)
+        return _mean_loss(logits, true) + self.label_loss(vectors, positives, sampled)
 
-    def top(self, vectors: Tensor, k: int) -> tuple[Tensor, Tensor]:
-        scores = torch.sigmoid(self.clusters(vectors).float())
+    def cluster_loss(self, vectors: Tensor, positives: Positives) -> Tensor:
+        """Of the clusters alone."""
+        logits = self.clusters(vectors).float()
+        return _mean_loss(logits, self._true(positives, logits))
+
+    def label_loss(self, vectors: Tensor, positives: Positives, sampled: Tensor) -> Tensor:
+        """Of the labels alone; ``sampled``: texts × clusters, true where the labels count."""
+        return self.labels.loss(self._narrowed(vectors), positives, Shortlist(sampled, self.cluster_of))
+
+    def sampled(self, vectors: Tensor, positives: Positives) -> Tensor:
+        """Texts × clusters whose labels count: the true ones, then the best, ``visited`` or more."""
+        logits = self.clusters(vectors).float()
+        return self._sampled(logits, self._true(positives, logits))
+
+    def top(self, seen: Tensor | tuple[Tensor, Tensor], k: int) -> tuple[Tensor, Tensor]:
+        """``seen``: the vector of each text, or two, one for its clusters and one for its labels."""
+        for_clusters, for_labels = seen if isinstance(seen, tuple) else (seen, seen)
+        scores = torch.sigmoid(self.clusters(for_clusters).float())
         values, best = scores.topk(self.visited, dim=1)
         kept = torch.zeros_like(scores).scatter_(1, best, values)
-        return self.labels.top(self._narrowed(vectors), k, within=(kept, self.cluster_of))
+        return self.labels.top(self._narrowed(for_labels), k, within=(kept, self.cluster_of))
 
     def _true(self, positives: Positives, logits: Tensor) -> Tensor:
         """Texts × clusters: 1 where a label of the text is in the cluster."""
@@ -67,10 +83,13 @@ class ClusterHead(nn.Module):
         return true.index_put_(places, (positives.weights > 0).to(true), accumulate=True).clamp_(max=1)
 
     def _sampled(self, logits: Tensor, true: Tensor) -> Tensor:
-        """Texts × clusters whose labels count: the true ones, then the best, ``visited`` or more."""
         best = (torch.sigmoid(logits) + true).topk(self.visited, dim=1)[1]
         return (true > 0).scatter_(1, best, True)
 
     def _narrowed(self, vectors: Tensor) -> Tensor:
         narrow: Tensor = self.hidden(vectors)
         return torch.sigmoid(narrow) if self.activation == "sigmoid" else narrow
+
+
+def _mean_loss(logits: Tensor, true: Tensor) -> Tensor:
+    return functional.binary_cross_entropy_with_logits(logits, true, reduction="sum") / len(logits)

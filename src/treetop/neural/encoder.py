@@ -121,6 +121,11 @@ class Encoder(nn.Module):
         found = [states.hidden_states[at] for at in wanted] if several else [states.last_hidden_state]
         return [self._pool(layer, inside, batch.lengths) for layer in found]
 
+    def attentions(self, batch: Batch) -> tuple[Tensor, ...] | None:
+        """Of every layer, texts × heads × tokens × tokens, if the transformer writes them out."""
+        found: tuple[Tensor, ...] | None = self._states(batch, self._inside(batch), several=False).attentions
+        return found
+
     @staticmethod
     def _inside(batch: Batch) -> Tensor:
         """Texts × tokens: which are real."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from .batches import Batch, Examples, Positives
+from .batches import Batch, Examples
 from .encoder import Encoder
-from .heads import LabelHead
+from .heads import Head, LabelHead
 from .losses import Shortlist
 from .network import Network
 from .ranking import for_each_batch, make_ready
@@ -22,42 +22,44 @@ INITIAL_SPREAD = 0.02
 """Standard deviation of new weights, as in the pretrained transformers."""
 
 
-class Head(Protocol):
-    """From vectors of texts to a loss, and to the best labels."""
-
-    def loss(self, vectors: Tensor, positives: Positives, /) -> Tensor: ...
-    def top(self, vectors: Tensor, k: int, /) -> tuple[Tensor, Tensor]: ...
-
-
 class HeadedEncoder(Network):
     """Parts: ``encoder``, ``head``."""
 
     most_on_processor = ON_PROCESSOR
-    head: nn.Module | Head
 
-    def __init__(self, encoder: Encoder, head: nn.Module) -> None:
+    def __init__(self, encoder: Encoder, head: Head) -> None:
         super().__init__()
         self.encoder = encoder
-        self.head = head
+        self.head: Head = head
+
+    def seen(self, batch: Batch) -> Any:
+        """What the head sees of the texts: one vector of each, or several."""
+        return self.encoder(batch)
+
+    def label_vectors(self, seen: Any) -> Tensor:
+        """Those of them that labels are scored by."""
+        vectors: Tensor = seen
+        return vectors
 
     def forward(self, batch: Batch) -> Tensor:
         assert batch.positives is not None
-        return self.head.loss(self.encoder(batch), batch.positives)
+        return self.head.loss(self.seen(batch), batch.positives)
 
     def top(self, batch: Batch, k: int) -> tuple[Tensor, Tensor]:
-        return self.head.top(self.encoder(batch), k)
+        return self.head.top(self.seen(batch), k)
 
     def compile_parts(self) -> None:
         """Layer by layer: all have the same code, which is compiled once.
 
         With whole masks that is so for all batches: steps can be recorded as CUDA graphs.
         """
-        self.encoder.whole_masks = self.records_compiled = self.encoder.takes_whole_masks
-        layers = max(
-            (part for part in self.encoder.modules() if isinstance(part, nn.ModuleList)), key=len, default=()
-        )
-        for layer in layers:
-            layer.compile(dynamic=True)
+        encoders = [module for module in self.children() if isinstance(module, Encoder)]
+        self.records_compiled = self.encoder.takes_whole_masks
+        for encoder in encoders:
+            encoder.whole_masks = self.records_compiled
+            lists = (module for module in encoder.modules() if isinstance(module, nn.ModuleList))
+            for layer in max(lists, key=len, default=()):
+                layer.compile(dynamic=True)
 
 
 class EncoderNetwork(HeadedEncoder):
@@ -111,3 +113,34 @@ def text_vectors(
         "Vectors of texts", use, examples, batch_size=batch_size, device=device, precision=precision
     )
     return vectors.cpu().numpy()
+
+
+def vectors_and_labels(
+    network: HeadedEncoder,
+    examples: Examples,
+    k: int,
+    *,
+    batch_size: int,
+    device: torch.device,
+    precision: torch.dtype,
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+    """``vectors, labels, scores`` in one pass: what labels are scored by, and the ``k`` best of them."""
+    make_ready(network, device)
+    if device.type == "cpu":
+        batch_size = min(batch_size, ON_PROCESSOR)
+    vectors = torch.zeros((len(examples), network.encoder.width), device=device)
+    labels = torch.zeros((len(examples), k), dtype=torch.int32, device=device)
+    scores = torch.zeros((len(examples), k), device=device)
+
+    def use(batch: Batch) -> None:
+        seen = network.seen(batch)
+        vectors[batch.rows] = network.label_vectors(seen).float()
+        if k:
+            with torch.autocast(device.type, enabled=False):
+                values, ids = network.head.top(seen, k)
+            scores[batch.rows], labels[batch.rows] = values, ids.int()
+
+    for_each_batch(
+        "Vectors of texts", use, examples, batch_size=batch_size, device=device, precision=precision
+    )
+    return vectors.cpu().numpy(), labels.cpu().numpy(), scores.cpu().numpy()

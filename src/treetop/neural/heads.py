@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -9,7 +12,19 @@ from .batches import Positives
 from .losses import BLOCK, Shortlist, all_label_loss, shortlist_loss
 
 
-class LabelHead(nn.Module):
+class Head(nn.Module, ABC):
+    """On what an encoder gives of a batch of texts: one vector of each, or several."""
+
+    @abstractmethod
+    def loss(self, seen: Any, positives: Positives, /) -> Tensor:
+        """Mean over the texts."""
+
+    @abstractmethod
+    def top(self, seen: Any, k: int, /) -> tuple[Tensor, Tensor]:
+        """``scores, labels`` of the best."""
+
+
+class LabelHead(Head):
     """A linear score of every label: s = W h + b. Blocks of labels are scored one after another."""
 
     def __init__(self, width: int, labels: int, loss: str, *, bits: int = 32, block: int = BLOCK) -> None:

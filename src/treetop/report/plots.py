@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,21 @@ MARKERS = "os^vDPX"
 
 def draw_all(comparison: Comparison, folder: Path) -> list[tuple[str, str]]:
     """Writes what there is something to show of; gives titles and file names."""
+    drawn = []
+    with styled("drawing the comparison"):
+        for title, file, draw in _pictures(comparison):
+            write(draw(comparison), folder / file)
+            drawn.append((title, file))
+    return drawn
+
+
+@contextlib.contextmanager
+def styled(purpose: str) -> Iterator[None]:
+    """Pictures that are made inside look alike."""
     try:
         import matplotlib
     except ImportError:
-        raise MissingExtraError("drawing the comparison", "plots") from None
+        raise MissingExtraError(purpose, "plots") from None
     style: dict[Any, Any] = {
         "svg.hashsalt": "treetop",
         "svg.fonttype": "none",
@@ -33,12 +45,8 @@ def draw_all(comparison: Comparison, folder: Path) -> list[tuple[str, str]]:
     style |= dict.fromkeys(
         ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK
     )
-    drawn = []
     with matplotlib.rc_context(style):
-        for title, file, draw in _pictures(comparison):
-            _write(draw(comparison), folder / file)
-            drawn.append((title, file))
-    return drawn
+        yield
 
 
 Draw = Callable[[Comparison], Any]
@@ -59,13 +67,13 @@ def _pictures(comparison: Comparison) -> list[tuple[str, str, Draw]]:
 def draw_accuracy(comparison: Comparison) -> Any:
     """Means of the leading metric with their deviations, and every run as a small dot."""
     metric = comparison.leading_metric
-    figure, (axes,) = _figure(1, 1.2 + 0.32 * len(comparison.names))
+    figure, (axes,) = new_figure(1, 1.2 + 0.32 * len(comparison.names))
     for place, name in enumerate(comparison.names):
         spread = comparison.spread(name, metric)
         values = [run.metrics[metric] for run in comparison.runs[name]]
         axes.plot(values, [place] * len(values), ".", color=INK, alpha=0.6)
-        look = _look(place)
-        axes.errorbar(spread.mean, place, xerr=spread.deviation or 0, capsize=3, **look)
+        of_place = look(place)
+        axes.errorbar(spread.mean, place, xerr=spread.deviation or 0, capsize=3, **of_place)
     axes.set_yticks(range(len(comparison.names)), comparison.names)
     axes.invert_yaxis()
     axes.set_xlabel(
@@ -77,7 +85,7 @@ def draw_accuracy(comparison: Comparison) -> Any:
 def draw_speed(comparison: Comparison) -> Any:
     """The leading metric against what training and one text take: up and to the left is better."""
     metric = comparison.leading_metric
-    figure, panels = _figure(2, 4.2 + 0.11 * len(comparison.names))
+    figure, panels = new_figure(2, 4.2 + 0.11 * len(comparison.names))
     for axes, resource, says in zip(
         panels,
         ("train_seconds", "predict_milliseconds"),
@@ -90,28 +98,28 @@ def draw_speed(comparison: Comparison) -> Any:
                 comparison.spread(name, metric).mean,
                 linestyle="",
                 label=name if axes is panels[0] else None,
-                **_look(place),
+                **look(place),
             )
         axes.set_xscale("log")
         axes.set_xlabel(says)
     panels[0].set_ylabel(f"{metric}, percent")
-    _legend(figure)
+    legend(figure)
     return figure
 
 
 def draw_parameters(comparison: Comparison) -> Any:
     """The leading metric over the number of parameters: what does a larger network buy?"""
     metric = comparison.leading_metric
-    figure, (axes,) = _figure(1, 4.2 + 0.11 * len(comparison.names))
+    figure, (axes,) = new_figure(1, 4.2 + 0.11 * len(comparison.names))
     for place, name in enumerate(comparison.names):
         parts = comparison.parameters(name)
         if parts is not None:
             spread = comparison.spread(name, metric)
             error = spread.deviation or 0
-            axes.errorbar(sum(parts.values()), spread.mean, yerr=error, capsize=3, label=name, **_look(place))
+            axes.errorbar(sum(parts.values()), spread.mean, yerr=error, capsize=3, label=name, **look(place))
     axes.set_xscale("log")
     axes.set(xlabel="parameters", ylabel=f"{metric}, percent")
-    _legend(figure)
+    legend(figure)
     return figure
 
 
@@ -119,17 +127,17 @@ def draw_training(comparison: Comparison) -> Any:
     """The loss of every epoch and, where texts were held out, the figure that epochs were judged by."""
     judged = {name: _judged_by(comparison, name) for name in comparison.names}
     panels = ["loss", *dict.fromkeys(metric for metric in judged.values() if metric)]
-    figure, several = _figure(len(panels), 4.2 + 0.11 * len(comparison.names))
+    figure, several = new_figure(len(panels), 4.2 + 0.11 * len(comparison.names))
     for axes, panel in zip(several, panels, strict=True):
         for place, name in enumerate(comparison.names):
             means = _means_over_seeds(comparison, name, panel) if panel in ("loss", judged[name]) else []
             if means:
                 label = name if panel == "loss" else None
-                axes.plot(range(1, len(means) + 1), means, color=_look(place)["color"], label=label)
+                axes.plot(range(1, len(means) + 1), means, color=look(place)["color"], label=label)
         axes.set(xlabel="epoch", ylabel=panel if panel == "loss" else f"{panel} on texts held out, percent")
         axes.xaxis.get_major_locator().set_params(integer=True)
     several[0].set_yscale("log")
-    _legend(figure)
+    legend(figure)
     return figure
 
 
@@ -148,12 +156,12 @@ def _means_over_seeds(comparison: Comparison, name: str, figure: str) -> list[fl
     return [sum(values) / len(values) for values in of_epoch]
 
 
-def _look(place: int) -> dict[str, Any]:
+def look(place: int) -> dict[str, Any]:
     """A colour and a mark; more than fifty variants are told apart before they repeat."""
     return {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)]}
 
 
-def _figure(panels: int, height: float) -> tuple[Any, list[Any]]:
+def new_figure(panels: int, height: float) -> tuple[Any, list[Any]]:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.5 if panels == 1 else 4.6 * panels, height), layout="constrained")
@@ -163,11 +171,11 @@ def _figure(panels: int, height: float) -> tuple[Any, list[Any]]:
     return figure, axes
 
 
-def _legend(figure: Any) -> None:
+def legend(figure: Any) -> None:
     figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize="small")
 
 
-def _write(figure: Any, path: Path) -> None:
+def write(figure: Any, path: Path) -> None:
     content = io.BytesIO()
     figure.savefig(content, format="svg", transparent=True, metadata={"Date": None})
     try:

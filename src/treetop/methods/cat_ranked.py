@@ -1,0 +1,125 @@
+"""What encoders with a score for every label share: linear rankers on Φ_cat afterwards.
+
+    score(l) = (1 - w) · ranker(l) + w · network(l)
+
+The rankers see TF-IDF and the trained encoder's vectors side by side, and so words that the encoder cuts off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy import sparse
+
+from .._native import combine
+from ..config import part, setting
+from ..data import Dataset
+from ..features import Tfidf, TfidfConfig
+from ..features.encoder import Vectors
+from ..neural.batches import Examples
+from ..neural.device import chosen_device, chosen_precision, memory_told, using_threads
+from ..neural.encoder_network import HeadedEncoder, vectors_and_labels
+from ..store import under_prefix, with_prefix
+from .base import Ranked
+from .cat_rankers import CatRankers, CatRankersConfig
+from .encoded import EncodedConfig, EncodedMethod
+from .features import fitted_tfidf
+
+DEPTH = 50
+"""Labels that network and rankers list at least: a label may be low in one list and high in the other."""
+RANKERS = "rank labels with linear rankers on TF-IDF and the trained encoder's vectors, too"
+
+
+@dataclass(frozen=True)
+class CatRankedConfig(EncodedConfig):
+    """Settings of every such method."""
+
+    rankers: bool = setting(False, RANKERS)
+    head_share: float = setting(
+        0.15, "of the encoder's scores in those of the labels, beside the rankers'", at_least=0, at_most=1
+    )
+    ranking: CatRankersConfig = part(CatRankersConfig(), "the rankers")
+
+
+class CatRankedMethod(EncodedMethod):
+    """A `HeadedEncoder`, and rankers where they are asked for."""
+
+    config: CatRankedConfig
+    rankers: CatRankers | None = None
+    _terms: tuple[Tfidf, sparse.csr_matrix] | None = None
+    """Of the training texts, until the rankers are made."""
+
+    @property
+    def network_alone(self) -> bool:
+        return self.rankers is None
+
+    def _prepare(self, dataset: Dataset, Y: sparse.csr_matrix) -> None:
+        """What can go wrong with texts is found before the network is trained."""
+        super()._prepare(dataset, Y)
+        self.rankers, self._terms = None, None
+        if self.config.rankers:
+            assert dataset.texts is not None
+            self._terms = fitted_tfidf(self.config.ranking.tfidf, dataset.texts, self.threads)
+
+    def _known_terms(self, config: TfidfConfig) -> tuple[Tfidf, sparse.csr_matrix] | None:
+        return self._terms if self.config.ranking.tfidf == config else None
+
+    def _after_training(
+        self, dataset: Dataset, examples: Examples, Y: sparse.csr_matrix, device: torch.device
+    ) -> None:
+        terms, self._terms = self._terms, None
+        if terms is not None:
+            self.rankers = CatRankers.fit(
+                *terms,
+                self._vectors(examples, device),
+                Y,
+                self.config.ranking,
+                seed=self.config.seed,
+                threads=self.threads,
+            )
+
+    def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
+        if self.rankers is None:
+            return super()._rank(dataset, k)
+        assert dataset.texts is not None
+        self._choose_bits()
+        depth, share = min(max(k, DEPTH), len(self.used)), self.config.head_share
+        with using_threads(self.threads), memory_told():
+            device = chosen_device(self.config.device)
+            vectors, labels, scores = self._seen(self._examples(dataset), device, depth if share else 0)
+        indptr = np.arange(len(vectors) + 1, dtype=np.int64) * depth
+        lists = [(indptr, labels.reshape(-1), scores.reshape(-1))] if share else []
+        lists.append(self.rankers.rank(dataset.texts, vectors, depth if share else k, threads=self.threads))
+        ranked = lists[0] if len(lists) == 1 else combine(lists, [share, 1 - share], k, self.threads)
+        return ranked[0], self.used[ranked[1]].astype(np.int32), ranked[2]
+
+    def _vectors(self, examples: Examples, device: torch.device) -> Vectors:
+        return self._seen(examples, device, 0)[0]
+
+    def _seen(
+        self, examples: Examples, device: torch.device, k: int
+    ) -> tuple[Vectors, npt.NDArray[np.int32], Vectors]:
+        """Vectors, and the ``k`` best labels by the network with their scores."""
+        assert isinstance(self.network, HeadedEncoder)
+        return vectors_and_labels(
+            self.network,
+            examples,
+            k,
+            batch_size=4 * self.config.batch_size,
+            device=device,
+            precision=chosen_precision(self.config.training.precision, device),
+        )
+
+    def _state(self) -> dict[str, npt.NDArray]:
+        rankers = {} if self.rankers is None else with_prefix("rankers", self.rankers.state())
+        return super()._state() | rankers
+
+    def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None:
+        super()._restore(arrays)
+        if self.config.rankers:
+            state = under_prefix("rankers", arrays)
+            self.rankers = CatRankers.from_state(state, self.config.ranking, len(self.used))

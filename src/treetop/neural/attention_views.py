@@ -1,0 +1,85 @@
+"""What the first token of a text attends to, layer by layer: Figures 2 and 3 of CascadeXML.
+
+a_lhj    attention, in head h of layer l, of the first token to token j;  Σ_j a_lhj = 1
+itself   a_lh0: how much of the first token is carried over from the layer before
+entropy  -Σ_j a_lhj log a_lhj: 0 where one token gets it all, log n where all n get the same
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from ..errors import ConfigError, ModelError
+from .batches import Batch, Examples
+from .encoder import Encoder, rebuilt
+from .encoder_network import ON_PROCESSOR
+from .ranking import for_each_batch, make_ready
+
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionViews:
+    """Of some texts, in some layers."""
+
+    layers: tuple[int, ...]
+    """Counted from 1."""
+    lengths: npt.NDArray[np.int64]
+    """Tokens of every text."""
+    weights: Floats
+    """a, texts × layers × heads × tokens; 0 behind the end of a text."""
+
+    @property
+    def to_itself(self) -> Floats:
+        """Texts × layers × heads."""
+        return self.weights[..., 0]
+
+    @property
+    def entropy(self) -> Floats:
+        """Texts × layers × heads, in nats."""
+        logs = np.log(np.where(self.weights > 0, self.weights, 1))
+        found: Floats = -(self.weights * logs).sum(-1)
+        return found
+
+
+def attention_views(
+    encoder: Encoder, examples: Examples, layers: Sequence[int], *, batch_size: int, device: torch.device
+) -> AttentionViews:
+    """By a copy of the encoder that writes its attention out, in 32 bits; nothing is dropped."""
+    for layer in layers:
+        if not 1 <= layer <= encoder.depth:
+            raise ConfigError(f"there is no layer {layer}: the encoder has {encoder.depth}")
+    plain = rebuilt(encoder.config.replace_settings({"attention": "eager"}), encoder.description())
+    plain.load_state_dict(encoder.state_dict())
+    plain.transformer.config.output_attentions = True
+    make_ready(plain, device)
+    heads, longest = (
+        int(plain.transformer.config.num_attention_heads),
+        int(examples.token_counts.max(initial=1)),
+    )
+    weights = torch.zeros((len(examples), len(layers), heads, longest))
+
+    def use(batch: Batch) -> None:
+        found = plain.attentions(batch)
+        if found is None or len(found) != encoder.depth:
+            raise ModelError(
+                f"a transformer of the kind {plain.transformer.config.model_type} has no attention"
+            )
+        width = min(batch.tokens.shape[1], longest)
+        first = torch.stack([found[layer - 1][:, :, 0, :width] for layer in layers], 1)
+        weights[batch.rows.cpu(), :, :, :width] = first.float().cpu()
+
+    for_each_batch(
+        "Attention",
+        use,
+        examples,
+        batch_size=min(batch_size, ON_PROCESSOR) if device.type == "cpu" else batch_size,
+        device=device,
+        precision=torch.float32,
+    )
+    return AttentionViews(tuple(layers), examples.token_counts.astype(np.int64), weights.numpy())

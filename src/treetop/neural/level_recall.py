@@ -1,0 +1,45 @@
+"""How many of the true nodes each level of a `CascadeNetwork` chooses: Table 11 of CascadeXML."""
+
+from __future__ import annotations
+
+import torch
+
+from .batches import Batch, Examples
+from .cascade_network import CascadeNetwork
+from .ranking import for_each_batch, make_ready
+
+
+def level_recall(
+    network: CascadeNetwork,
+    examples: Examples,
+    *,
+    batch_size: int,
+    device: torch.device,
+    precision: torch.dtype,
+) -> list[dict[str, float]]:
+    """Of each level: ``level``, ``nodes``, ``chosen`` for a text on average, ``recall`` in percent.
+
+    The recall is a share of all true nodes of all texts together. The last level are the labels.
+    """
+    make_ready(network, device)
+    if device.type == "cpu":
+        batch_size = min(batch_size, network.most_on_processor)
+    head = network.head
+    counts = torch.zeros((len(examples), len(head.levels), 3), dtype=torch.int64, device=device)
+
+    def use(batch: Batch) -> None:
+        assert batch.positives is not None
+        counts[batch.rows] = head.recalled(network.seen(batch), batch.positives)
+
+    for_each_batch(
+        "Recall of levels", use, examples, batch_size=batch_size, device=device, precision=precision
+    )
+    return [
+        {
+            "level": number + 1,
+            "nodes": len(head.parents(number)),
+            "chosen": chosen / len(examples),
+            "recall": 100 * found / true,
+        }
+        for number, (true, found, chosen) in enumerate(counts.sum(0).tolist())
+    ]

@@ -1,0 +1,116 @@
+"""LightXML with negatives that stay the same (S and BS in Table 5 of its paper), trained in two stages.
+
+    first   encoder and clusters    bce over all clusters
+    then    labels                  bce over the labels of S, fixed by the trained clusters for every text
+
+In the second stage the encoder stays as it is (S), or labels have an encoder of their own, which begins as a
+copy of the first and is trained on (BS).
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import Tensor, nn
+
+from ..sparse import binarize
+from .batches import Batch, Examples
+from .cluster_head import ClusterHead
+from .encoder import Encoder
+from .encoder_network import ON_PROCESSOR, HeadedEncoder
+from .losses import Shortlist
+from .ranking import for_each_batch, make_ready
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class StaticNegatives(HeadedEncoder):
+    """Parts: ``encoder``, ``head``, and perhaps ``own``, the encoder of the labels.
+
+    Batches without shortlists train the clusters, those with shortlists the labels.
+    """
+
+    head: ClusterHead
+
+    def __init__(self, encoder: Encoder, head: ClusterHead, *, own: bool) -> None:
+        super().__init__(encoder, head)
+        self.own = copy.deepcopy(encoder) if own else None
+        self.frozen = False
+        """Whether the first encoder stays as it is."""
+
+    def begin_clusters(self) -> None:
+        self._move_only([self.encoder, self.head.clusters])
+
+    def begin_labels(self) -> None:
+        self.frozen = True
+        moved: list[nn.Module] = [self.head.hidden, self.head.labels]
+        if self.own is not None:
+            self.own.load_state_dict(self.encoder.state_dict())
+            moved.append(self.own)
+        self._move_only(moved)
+
+    def _move_only(self, parts: list[nn.Module]) -> None:
+        self.requires_grad_(False)
+        for part in parts:
+            part.requires_grad_(True)
+
+    def train(self, mode: bool = True) -> Self:
+        """A frozen transformer drops nothing; of its vectors some numbers are dropped as ever."""
+        super().train(mode)
+        if self.frozen:
+            self.encoder.transformer.eval()
+        return self
+
+    def seen(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """For the clusters, and for the labels."""
+        vectors = self.encoder(batch)
+        return vectors, vectors if self.own is None else self.own(batch)
+
+    def label_vectors(self, seen: tuple[Tensor, Tensor]) -> Tensor:
+        return seen[1]
+
+    def forward(self, batch: Batch) -> Tensor:
+        assert batch.positives is not None
+        if batch.parents is None:
+            return self.head.cluster_loss(self.encoder(batch), batch.positives)
+        count = self.head.clusters.out_features
+        sampled = Shortlist.of(batch.parents, self.head.cluster_of, count).chosen
+        if self.own is not None:
+            return self.head.label_loss(self.own(batch), batch.positives, sampled)
+        with torch.no_grad():
+            vectors = self.encoder(batch)
+        return self.head.label_loss(vectors, batch.positives, sampled)
+
+
+def fixed_clusters(
+    network: StaticNegatives,
+    examples: Examples,
+    *,
+    batch_size: int,
+    device: torch.device,
+    precision: torch.dtype,
+) -> sparse.csr_matrix:
+    """Texts × clusters: for each its true ones and the best by the clusters as they are trained."""
+    make_ready(network, device)
+    if device.type == "cpu":
+        batch_size = min(batch_size, ON_PROCESSOR)
+    rows: list[Tensor] = []
+    clusters: list[Tensor] = []
+
+    def use(batch: Batch) -> None:
+        assert batch.positives is not None
+        texts, found = network.head.sampled(network.encoder(batch), batch.positives).nonzero(as_tuple=True)
+        rows.append(batch.rows[texts].cpu())
+        clusters.append(found.cpu())
+
+    for_each_batch(
+        "Clusters of texts", use, examples, batch_size=batch_size, device=device, precision=precision
+    )
+    places = torch.cat(rows).numpy(), torch.cat(clusters).numpy()
+    shape = len(examples), network.head.clusters.out_features
+    return binarize(sparse.csr_matrix((np.ones(len(places[0]), np.float32), places), shape=shape))

@@ -1,0 +1,29 @@
+"""A picture of what the first token attends to, over the layers of one or several encoders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .plots import legend, look, new_figure, styled, write
+
+if TYPE_CHECKING:
+    from ..neural.attention_views import AttentionViews
+
+
+def draw_attention(views: Mapping[str, AttentionViews], path: Path) -> None:
+    """Means over the texts: of all heads, of the largest head, and of the entropy of all heads."""
+    with styled("drawing attention"):
+        figure, panels = new_figure(3, 4.2)
+        titles = "attention to itself, mean of heads", "attention to itself, largest head", "entropy, nats"
+        for place, (name, view) in enumerate(views.items()):
+            itself = view.to_itself
+            lines = itself.mean((0, 2)), itself.max(2).mean(0), view.entropy.mean((0, 2))
+            for number, (axes, line) in enumerate(zip(panels, lines, strict=True)):
+                axes.plot(view.layers, line, label=None if number else name, **look(place))
+        for axes, title in zip(panels, titles, strict=True):
+            axes.set(xlabel="layer", ylabel=title, ylim=(0, 1.05 * axes.dataLim.y1))
+            axes.xaxis.get_major_locator().set_params(integer=True)
+        legend(figure)
+        write(figure, path)

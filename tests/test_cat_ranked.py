@@ -1,0 +1,88 @@
+"""Linear rankers on TF-IDF and the vectors of a trained encoder, beside a network with a label tree."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import treetop
+from test_contract import topic_texts
+from tiny_bert import tiny_bert
+from treetop import Dataset
+from treetop.errors import ConfigError
+from treetop.features.encoder import side_by_side
+from treetop.methods import Method
+from treetop.neural.device import chosen_device
+
+QUICK = {
+    "encoder": tiny_bert(), "epochs": 4, "batch_size": 16, "max_length": 32, "learning_rate": 1e-3,
+    "device": "cpu", "threads": 1, "rankers": True,
+}  # fmt: skip
+METHODS = {
+    "lightxml": {"cluster_size": 2, "visited": 2, "hidden": 8, "layers": 2},
+    "cascadexml": {"clusters": (3,), "taps": (1, 2, 2), "chosen": (2,)},
+}
+ONE_LEVEL = {"cluster_size": 1, "layers": 2}, {"clusters": (100,), "taps": (1, 2)}
+
+
+@pytest.fixture(scope="module")
+def train() -> Dataset:
+    return Dataset.from_texts(*topic_texts(80, seed=0), source="train")
+
+
+def fitted(name: str, train: Dataset, **settings) -> Method:
+    return treetop.make(name, **(QUICK | METHODS[name] | settings)).fit(train)
+
+
+def scores(model: Method, data: Dataset) -> np.ndarray:
+    return model.predict(data, k=6).to_csr().toarray()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_scores_are_those_of_rankers_and_network_by_their_shares(name, train, tmp_path):
+    test = Dataset.from_texts(*topic_texts(20, seed=1), source="test")
+    found = {}
+    for share in (0.0, 0.25, 1.0):
+        model = fitted(name, train, head_share=share)
+        assert not model.network_alone
+        found[share] = scores(model, test)
+    alone = fitted(name, train, rankers=False)
+    assert alone.network_alone
+    assert np.allclose(found[1.0], scores(alone, test), atol=1e-6)
+    assert np.allclose(found[0.25], 0.75 * found[0.0] + 0.25 * found[1.0], atol=1e-6)
+    assert not np.allclose(found[0.0], found[1.0], atol=0.05)
+    model.save(tmp_path / "model")
+    assert np.allclose(scores(treetop.load(tmp_path / "model"), test), found[1.0], atol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "settings"), list(zip(METHODS, ONE_LEVEL, strict=True)))
+def test_without_clusters(name, settings, train):
+    model = fitted(name, train, **settings)
+    assert len(model.parents) == 1 and len(model.predict(train, k=3)) == len(train)
+
+
+def test_labels_are_ranked_by_what_the_last_level_sees(train):
+    model = fitted("cascadexml", train)
+    examples = model._examples(train)
+    vectors = model._vectors(examples, chosen_device("cpu"))
+    (batch,) = examples.batches([np.arange(len(train))], chosen_device("cpu"))
+    last = model.network.encoder.after_layers(batch, [2])[0]
+    assert np.allclose(vectors, last.detach().numpy(), atol=1e-5)
+
+
+def test_a_tree_of_one_level_is_dismec(train):
+    """DiSMEC's scores s of the same features, as exp(-max(0, 1 - s)³)."""
+    settings = {"ranking.tree.leaf_size": 100, "head_share": 0}
+    model = fitted("cascadexml", train, **settings)
+    assert model.rankers.model.tree.depth == 1
+    vectors = model._vectors(model._examples(train), chosen_device("cpu"))
+    features = side_by_side(model.rankers.tfidf.transform(train.texts), vectors)
+    dismec = treetop.make("dismec").fit(features, train.Y)
+    margins = dismec.predict(features, k=6).to_csr().toarray()
+    assert np.allclose(scores(model, train), np.exp(-(np.maximum(0, 1 - margins) ** 3)), atol=1e-5)
+
+
+def test_cascadexml_has_one_layer_for_each_level():
+    for bad in ({"layers": 2}, {"pooling": "pooler"}):
+        with pytest.raises(ConfigError, match="each level sees one layer"):
+            treetop.make("cascadexml", **bad)
