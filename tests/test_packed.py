@@ -139,7 +139,7 @@ def test_search_equals_a_plain_one_exactly(transform, bits, width):
     X = beside_vectors(X, width, seed=3) if width else X
     settings = TreeConfig(branching=4, leaf_size=8)
     tree = build_tree(pifa(X, Y, share_rows=True, threads=1), settings, seed=0, threads=1)
-    config = LinearConfig(transform=transform, weight_bits=bits, beam=(3,))
+    config = LinearConfig(transform=transform, weight_bits=bits, beam=(3,), threshold=0.001)
     model = TreeModel.fit(X, Y, tree, config)
     assert tree.depth == 3
     assert model.levels[-1].dense == width
