@@ -173,7 +173,8 @@ private:
         return level_.offsets[p + 1] - level_.offsets[p];
     }
 
-    // The rows of a parent that no table holds, by bucket (the upper bits of the hash), singles first; long rows in pieces.
+    // The rows of a parent that no table holds, by bucket (the upper bits of the hash), singles first; long rows in
+    // pieces.
     void sort_rows(std::int64_t parent, int shift) {
         const auto p = static_cast<std::size_t>(parent);
         rows_.clear();
@@ -276,7 +277,8 @@ PackedArrays pack(const PlainLevel& level, std::int64_t features, std::int64_t d
                   std::span<const float> codes) {
     const int bits = feature_bits(features);
     const auto parents = static_cast<std::int64_t>(level.offsets.size()) - 1;
-    std::vector<ChunkPacker> packers(static_cast<std::size_t>(std::max(threads, 1)), ChunkPacker(level, bits, features - dense, coded));
+    std::vector<ChunkPacker> packers(static_cast<std::size_t>(std::max(threads, 1)),
+                                     ChunkPacker(level, bits, features - dense, coded));
     std::vector<ChunkPacker::Plan> plans(static_cast<std::size_t>(parents));
     parallel_for(parents, threads, [&](std::int64_t p, int worker) {
         plans[static_cast<std::size_t>(p)] = packers[static_cast<std::size_t>(worker)].plan(p);

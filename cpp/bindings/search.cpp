@@ -136,7 +136,8 @@ void bind_search(nb::module_& module) {
             PackedArrays packed;
             {
                 nb::gil_scoped_release free;
-                packed = pack(level, n_features, dense ? *dense : dense_features(level, n_features, coded), coded, threads,
+                const std::int64_t last = dense ? *dense : dense_features(level, n_features, coded);
+                packed = pack(level, n_features, last, coded, threads,
                               codes ? span_of(*codes) : std::span<const float>{});
             }
             return std::make_tuple(give(std::move(packed.chunks)), give(std::move(packed.starts)),
