@@ -19,6 +19,14 @@ QUICK = {
 }  # fmt: skip
 
 
+SMALL = {
+    "flat-transformer": {},
+    "lightxml": {"cluster_size": 2, "visited": 2},
+    "cascadexml": {"clusters": (2,), "chosen": (2,), "dropouts": (0.0,)},
+}
+"""Clusters where labels are as few as in the tests, and nothing dropped."""
+
+
 @pytest.fixture(scope="module")
 def train() -> Dataset:
     return Dataset.from_texts(*topic_texts(400, seed=0), source="train")
@@ -37,12 +45,14 @@ def losses(model) -> list[float]:
     return [entry["loss"] for entry in model.course["epochs"]]
 
 
+@pytest.mark.parametrize("method", ["flat-transformer", "lightxml", "cascadexml"])
 @pytest.mark.parametrize(
     "settings", [{"graphs": True}, {"compile": True}, {"compile": True, "graphs": False}]
 )
-def test_recorded_and_compiled_steps_train_as_plain_ones(train, settings):
-    plain = fitted("flat-transformer", train, precision="fp32", rankers=False, graphs=False)
-    other = fitted("flat-transformer", train, precision="fp32", rankers=False, **settings)
+def test_recorded_and_compiled_steps_train_as_plain_ones(train, method, settings):
+    settings = {"precision": "fp32", "rankers": False} | SMALL[method] | settings
+    plain = fitted(method, train, **(settings | {"graphs": False, "compile": False}))
+    other = fitted(method, train, **settings)
     assert losses(other) == pytest.approx(losses(plain), rel=2e-3)
 
 
@@ -55,14 +65,17 @@ def test_replayed_steps_are_judged_as_they_are(train, test):
     assert model.course["epochs"][-1]["P@1"] > 90
 
 
-@pytest.mark.parametrize("method", ["flat-transformer", "xr-transformer", "x-transformer"])
+METHODS = ["flat-transformer", "xr-transformer", "x-transformer", "lightxml", "cascadexml"]
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_every_method_learns_in_bf16(train, test, method):
-    assert fitted(method, train).evaluate(test)["P@1"] > 90
+    assert fitted(method, train, **SMALL.get(method, {})).evaluate(test)["P@1"] > 90
 
 
-@pytest.mark.parametrize("method", ["flat-transformer", "xr-transformer", "x-transformer"])
+@pytest.mark.parametrize("method", METHODS)
 def test_a_loaded_model_and_the_processor_give_the_same_answers(train, test, method, tmp_path):
-    model = fitted(method, train, precision="fp32")
+    model = fitted(method, train, precision="fp32", **SMALL.get(method, {}))
     there = model.predict(test, k=6).to_csr().toarray()
     model.save(tmp_path / "model")
     again = treetop.load(tmp_path / "model").predict(test, k=6).to_csr().toarray()

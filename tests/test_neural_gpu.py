@@ -9,7 +9,7 @@ import torch
 
 from test_contract import topic_texts
 from test_neural_training import QUICK, weights
-from treetop import Dataset
+from treetop import Dataset, make
 from treetop.methods.xml_cnn import XMLCNN
 from treetop.neural.training import Training
 
@@ -76,6 +76,21 @@ def test_the_processor_gives_the_same_answers(train, test, tmp_path):
     here = model.predict(test, k=5)
     assert (there.indices == here.indices).mean() > 0.98
     assert abs(there.scores - here.scores).max() < 1e-3
+
+
+@pytest.mark.parametrize("settings", [{}, {"clusters": (2,), "chosen": 2}])
+def test_attention_learns_and_the_processor_gives_the_same_answers(train, test, settings):
+    settings = {
+        "attention.hidden": 16,
+        "attention.scorer": (16,),
+        "epochs": 15,
+        "learning_rate": 0.01,
+    } | settings
+    model = make("attention-xml", **(QUICK | {"device": "cuda"} | settings)).fit(train)
+    there = model.predict(test, k=5)
+    assert model.evaluate(test)["P@1"] > 90
+    model.config = model.config.replace_settings({"device": "cpu"})
+    assert abs(there.to_csr() - model.predict(test, k=5).to_csr()).max() < 0.05  # bf16 there, 32 bits here
 
 
 def test_deterministic_training_gives_the_same_bits(train):
