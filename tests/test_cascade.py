@@ -66,6 +66,31 @@ def test_the_loss_by_hand():
     assert made.loss(vectors, positives_of(*rows)).item() == pytest.approx(expected / 2, rel=1e-5)
 
 
+def test_scores_begin_with_frequencies():
+    """Children are listed in 20 or 10 of 30 texts (2 of 3, 2 of 6 chosen), or as often as a node is true."""
+    made = head()
+    counts = [np.array([25, 10, 6]), np.array([20, 12, 6, 4, 3, 3]), np.array([15, 5, 12, 3, 3, 4, 3, 1, 2])]
+    made.start(counts, 30)
+    trials = [
+        np.full(3, 30),
+        np.array([25, 25, 20, 20, 20, 20]),
+        np.array([20, 20, 12, 10, 10, 10, 10, 10, 10]),
+    ]
+    for level, own, listed in zip(made.levels, counts, trials, strict=True):
+        expected = np.log(own / np.maximum(listed - own, 0.5))
+        torch.testing.assert_close(level.bias.data, torch.from_numpy(expected.astype(np.float32)))
+
+
+def test_nodes_are_counted_level_by_level():
+    train = Dataset.from_texts(*topic_texts(60, seed=0), source="train")
+    settings = {"encoder": tiny_bert(), "epochs": 1, "max_length": 16, "taps": "1-1-2", "clusters": "2"}
+    model = treetop.make("cascadexml", **settings).fit(train)
+    above, own = model._counts(train.Y)
+    assert own.tolist() == train.label_counts.tolist()
+    rows = [set(model.parents[-1][row.indices]) for row in train.Y]
+    assert above.tolist() == [sum(node in row for row in rows) for node in range(2)]
+
+
 @pytest.mark.parametrize("score", ["weighted", "level", "path"])
 def test_scores_by_hand(score):
     made, vectors = head(score=score), vectors_of(3)

@@ -84,6 +84,22 @@ def test_gradients_reach_only_what_is_sampled():
     assert set(np.flatnonzero(made.labels.weight.grad.abs().sum(1).numpy())) == {1, 2}
 
 
+def test_scores_begin_with_frequencies():
+    """Labels are listed in 50 of 100 texts (2 of 4 clusters), or as often as their cluster is true."""
+    made = head()
+    counts = np.array([60, 30, 8, 2]), np.array([40, 20, 20, 8, 30, 1, 2])
+    made.start(counts, 100)
+    clusters = torch.tensor([60 / 40, 30 / 70, 8 / 92, 2 / 98]).log()
+    labels = torch.tensor([40 / 20, 20 / 30, 20 / 30, 8 / 42, 30 / 30, 1 / 49, 2 / 48]).log()
+    torch.testing.assert_close(made.clusters.bias.data, clusters)
+    torch.testing.assert_close(made.labels.bias.data, labels)
+
+
+@pytest.mark.parametrize(("labels", "expected"), [(19_348, 0), (50_000, 0), (50_001, 512), (670_091, 8192)])
+def test_few_labels_have_no_clusters(labels, expected):
+    assert sum(treetop.make("lightxml")._sizes(labels)) == expected
+
+
 @pytest.mark.parametrize(
     ("labels", "most"), [(19_348, 100), (670_091, 100), (100, 100), (101, 100), (7, 2), (3, 5)]
 )

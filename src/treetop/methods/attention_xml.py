@@ -27,7 +27,6 @@ from ..neural.ranking import rank
 from ..neural.resuming import TrainingStates
 from ..neural.training import Course, Judge, OnEpoch, Training
 from ..search_space import SearchSpace
-from ..sparse import binarize, merge_columns
 from .clustered import ClusteredConfig, ClusteredMethod
 from .neural import Tokens
 from .word_method import WordConfig, WordMethod
@@ -163,13 +162,6 @@ class AttentionXML(ClusteredMethod, WordMethod):
             return False
         level.load_state_dict({key: to_tensor(np.array(value)) for key, value in kept.items()})
         return True
-
-    def _relevance(self, Y: sparse.csr_matrix) -> list[sparse.csr_matrix]:
-        """Texts × nodes of every level: 1 where a label of the text is below the node."""
-        chain = [binarize(Y)]
-        for number in range(len(self.parents) - 1, 0, -1):
-            chain.insert(0, binarize(merge_columns(chain[0], self.parents[number], self._nodes(number - 1))))
-        return chain
 
     def _nodes(self, level: int) -> int:
         return len(self.parents[level])

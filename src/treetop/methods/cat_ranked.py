@@ -23,6 +23,7 @@ from ..features.encoder import Vectors
 from ..neural.batches import Examples
 from ..neural.device import chosen_device, chosen_precision, memory_told, using_threads
 from ..neural.encoder_network import HeadedEncoder, vectors_and_labels
+from ..neural.heads import Counts
 from ..store import under_prefix, with_prefix
 from .base import Ranked
 from .cat_rankers import CatRankers, CatRankersConfig
@@ -38,6 +39,11 @@ RANKERS = "rank labels with linear rankers on TF-IDF and the trained encoder's v
 class CatRankedConfig(EncodedConfig):
     """Settings of every such method."""
 
+    start: str = setting(
+        "frequency",
+        "scores before training: those of the labels' frequencies, or random ones",
+        choices=("frequency", "random"),
+    )
     rankers: bool = setting(False, RANKERS)
     head_share: float = setting(
         0.15, "of the encoder's scores in those of the labels, beside the rankers'", at_least=0, at_most=1
@@ -64,6 +70,17 @@ class CatRankedMethod(EncodedMethod):
         if self.config.rankers:
             assert dataset.texts is not None
             self._terms = fitted_tfidf(self.config.ranking.tfidf, dataset.texts, self.threads)
+
+    def _initialise(
+        self, dataset: Dataset, examples: Examples, Y: sparse.csr_matrix, device: torch.device
+    ) -> None:
+        assert isinstance(self.network, HeadedEncoder)
+        if self.config.start != "random":
+            self.network.head.start(self._counts(Y), Y.shape[0])
+
+    def _counts(self, Y: sparse.csr_matrix) -> list[Counts]:
+        """How many texts have each label; before that of clusters of labels, where there are some."""
+        return [np.bincount(Y.indices, minlength=Y.shape[1])]
 
     def _known_terms(self, config: TfidfConfig) -> tuple[Tfidf, sparse.csr_matrix] | None:
         return self._terms if self.config.ranking.tfidf == config else None

@@ -14,6 +14,7 @@ from ..config import Config, part
 from ..data import Dataset
 from ..errors import ModelError
 from ..features import TfidfConfig
+from ..sparse import binarize, merge_columns
 from ..tree import TreeConfig, trees_of
 from .features import USUAL_TFIDF, fitted_tfidf
 from .neural import NeuralMethod
@@ -57,6 +58,18 @@ class ClusteredMethod(NeuralMethod):
         of_label = np.empty(Y.shape[1], np.int64)
         of_label[tree.labels] = self.parents[-1]
         self.parents[-1] = of_label
+
+    def _relevance(self, Y: sparse.csr_matrix) -> list[sparse.csr_matrix]:
+        """Texts × nodes of every level: 1 where a label of the text is below the node."""
+        chain = [binarize(Y)]
+        for number in range(len(self.parents) - 1, 0, -1):
+            above = len(self.parents[number - 1])
+            chain.insert(0, binarize(merge_columns(chain[0], self.parents[number], above)))
+        return chain
+
+    def _counts(self, Y: sparse.csr_matrix) -> list[npt.NDArray[np.int64]]:
+        """How many texts have each node, level by level."""
+        return [np.bincount(level.indices, minlength=level.shape[1]) for level in self._relevance(Y)]
 
     def _prepared_state(self) -> dict[str, npt.NDArray]:
         return {f"parents.{number}": parents for number, parents in enumerate(self.parents)}

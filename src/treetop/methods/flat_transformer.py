@@ -77,19 +77,15 @@ class FlatTransformer(CatRankedMethod):
     def _initialise(
         self, dataset: Dataset, examples: Examples, Y: sparse.csr_matrix, device: torch.device
     ) -> None:
-        """b_l = log(p_l / (1 - p_l)) of the share p_l of texts with the label; and perhaps better vectors.
+        """The frequencies of labels, and perhaps better vectors.
 
         A label's vector v_l is the mean of its texts' (pifa) or that of its own text, both less the mean of
         all; w_l = v_l / ‖v_l‖ / n, where n is how long such vectors are: scores are 1 at most at first.
         """
         network, config = self.network, self.config
         assert isinstance(network, EncoderNetwork)
-        if config.start == "random":
-            return
-        counts = np.bincount(Y.indices, minlength=Y.shape[1])
-        odds = counts / np.maximum(Y.shape[0] - counts, 0.5)
-        network.head.bias.data = torch.from_numpy(np.log(odds).astype(np.float32))
-        if config.start == "frequency":
+        super()._initialise(dataset, examples, Y, device)
+        if config.start in ("random", "frequency"):
             return
         if config.start == "label-text":
             if dataset.label_texts is None:

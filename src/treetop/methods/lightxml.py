@@ -34,6 +34,8 @@ LIGHT_SPACE: SearchSpace = {
     "transformer.dropout": (0.3, 0.5),
     "visited": (10, 20, 40),
 }
+FEW = 50_000
+"""Labels that are scored at once, as published for Wiki10-31K and smaller sets."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,10 @@ class LightXMLConfig(ClusteredConfig, CatRankedConfig):
     epochs: int = setting(15, "how often the network sees all examples", at_least=1)
     batch_size: int = setting(256, "texts in one step", at_least=1)
     cluster_size: int = setting(
-        100, "labels in a cluster at most, and more than half as many; 1: no clusters", at_least=1
+        0,
+        "labels in a cluster at most, and more than half as many; 1: no clusters; 0: as published, 100, or "
+        "none of up to 50,000 labels",
+        at_least=0,
     )
     negatives: str = setting(
         "dynamic",
@@ -81,8 +86,9 @@ class LightXML(ClusteredMethod, CatRankedMethod):
     config: LightXMLConfig
 
     def _sizes(self, labels: int) -> tuple[int, ...]:
-        count = clusters_of_size(labels, self.config.cluster_size)
-        return (count,) if 1 < count < labels and self.config.cluster_size > 1 else ()
+        size = self.config.cluster_size or (1 if labels <= FEW else 100)
+        count = clusters_of_size(labels, size)
+        return (count,) if 1 < count < labels and size > 1 else ()
 
     def _build(self, labels: int, *, trained: bool) -> Network:
         config = self.config

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -17,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from .batches import Positives
-from .heads import Head, LabelHead
+from .heads import Counts, Head, LabelHead, log_odds, times_listed
 from .losses import Shortlist
 
 SCORES = ("weighted", "level", "path")
@@ -62,6 +63,12 @@ class CascadeHead(Head):
         level = self.levels[number]
         assert isinstance(level, LabelHead)
         return level
+
+    def start(self, counts: Sequence[Counts], texts: int) -> None:
+        self.level(0).bias.data = log_odds(counts[0], texts)
+        for number, (above, own) in enumerate(itertools.pairwise(counts), 1):
+            listed = times_listed(above, self.chosen[number - 1], texts)
+            self.level(number).bias.data = log_odds(own, listed[self.parents(number).numpy()])
 
     def loss(self, vectors: Sequence[Tensor], positives: Positives) -> Tensor:
         """Mean over the texts. The first vector is of two layers side by side."""

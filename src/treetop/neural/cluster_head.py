@@ -11,6 +11,8 @@ after the other is trained: see `static_negatives`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -18,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from .batches import Positives
-from .heads import Head, LabelHead
+from .heads import Counts, Head, LabelHead, log_odds, times_listed
 from .losses import Shortlist
 
 
@@ -47,6 +49,12 @@ class ClusterHead(Head):
         self.labels = LabelHead(hidden, len(cluster_of), "bce", bits=bits)
         nn.init.xavier_uniform_(self.labels.weight)
         self.visited = min(visited, count)
+
+    def start(self, counts: Sequence[Counts], texts: int) -> None:
+        of_clusters, of_labels = counts
+        self.clusters.bias.data = log_odds(of_clusters, texts)
+        listed = times_listed(of_clusters, self.visited, texts)
+        self.labels.bias.data = log_odds(of_labels, listed[self.cluster_of.numpy()])
 
     def loss(self, vectors: Tensor, positives: Positives) -> Tensor:
         logits = self.clusters(vectors).float()

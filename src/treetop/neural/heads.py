@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from .batches import Positives
 from .losses import BLOCK, Shortlist, all_label_loss, shortlist_loss
 
+Counts = npt.NDArray[np.int64]
+
 
 class Head(nn.Module, ABC):
     """On what an encoder gives of a batch of texts: one vector of each, or several."""
+
+    @abstractmethod
+    def start(self, counts: Sequence[Counts], texts: int, /) -> None:
+        """Scores before training are those of frequencies.
+
+        ``counts``: how many of the ``texts`` have each node, level by level; labels come last.
+        """
 
     @abstractmethod
     def loss(self, seen: Any, positives: Positives, /) -> Tensor:
@@ -38,6 +50,9 @@ class LabelHead(Head):
         self.block = block
         self.label_weights: Tensor | None
         self.register_buffer("label_weights", None, persistent=False)
+
+    def start(self, counts: Sequence[Counts], texts: int) -> None:
+        self.bias.data = log_odds(counts[-1], texts)
 
     def loss(self, hidden: Tensor, positives: Positives, shortlist: Shortlist | None = None) -> Tensor:
         """Mean over the texts."""
@@ -77,6 +92,16 @@ class LabelHead(Head):
             best = values, ids
         assert best is not None
         return best[0] if within is not None else torch.sigmoid(best[0]), best[1]
+
+
+def log_odds(counts: Counts, trials: int | npt.NDArray) -> Tensor:
+    """log(p / (1 - p)), where p is the share of the trials that a label is right in."""
+    return torch.from_numpy(np.log(counts / np.maximum(trials - counts, 0.5)).astype(np.float32))
+
+
+def times_listed(counts: Counts, chosen: int, texts: int) -> npt.NDArray:
+    """About how often the children of each node are candidates: when it is true, and when it is chosen."""
+    return np.maximum(counts, texts * chosen / len(counts))
 
 
 class Bottleneck(nn.Module):
