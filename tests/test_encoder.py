@@ -223,3 +223,8 @@ def test_positions_stay_exact_in_bf16():
     (narrowed,) = made._narrowed.values()
     assert {f"transformer.{name}": buffer.dtype for name, buffer in narrowed.named_buffers()} == wide
     assert {weight.dtype for weight in narrowed.parameters()} == {torch.bfloat16}
+
+
+def test_an_encoder_has_the_layers_that_are_asked_for():
+    with pytest.raises(ConfigError, match="layers=3: the encoder has only 2"):
+        encoder(layers=3)

@@ -21,8 +21,8 @@ QUICK = {
 
 SMALL = {
     "flat-transformer": {},
-    "lightxml": {"cluster_size": 2, "visited": 2},
-    "cascadexml": {"clusters": (2,), "chosen": (2,), "dropouts": (0.0,)},
+    "lightxml": {"layers": 2, "pooling": "mean", "cluster_size": 2, "visited": 2, "hidden": 16, "epochs": 8},
+    "cascadexml": {"pooling": "mean", "clusters": (2,), "chosen": (2,), "dropouts": (0.0,)},
 }
 """Clusters where labels are as few as in the tests, and nothing dropped."""
 

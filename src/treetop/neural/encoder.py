@@ -83,6 +83,8 @@ class Encoder(nn.Module):
         self.config = config
         self.padding = padding
         self.dropout = nn.Dropout(config.dropout)
+        if config.layers > self.depth:
+            raise ConfigError(f"layers={config.layers}: the encoder has only {self.depth}")
         self.width = int(transformer.config.hidden_size) * config.layers
         self.whole_masks = False
         """Give the transformer its mask ready made: it looks at no lengths then, and all steps are alike."""
