@@ -66,6 +66,24 @@ def test_the_loss_by_hand():
     assert made.loss(vectors, positives_of(*rows)).item() == pytest.approx(expected / 2, rel=1e-5)
 
 
+def test_sparse_gradients_are_the_dense_ones():
+    dense, sparse = head(chosen=[1, 1]), head(chosen=[1, 1], sparse=True)
+    sparse.load_state_dict(dense.state_dict())
+    vectors, positives = vectors_of(2), positives_of([0, 1], [4])
+    losses = [made.loss(vectors, positives) for made in (dense, sparse)]
+    assert losses[0].item() == pytest.approx(losses[1].item(), rel=1e-6)
+    for loss in losses:
+        loss.backward()
+    for number, rows in enumerate([None, [0, 1, 2, 3], [0, 1, 3, 4]]):
+        expected, found = (made.level(number).weight.grad for made in (dense, sparse))
+        assert found.is_sparse == (number > 0)
+        if rows is not None:
+            assert found.coalesce().indices()[0].tolist() == rows
+            found = found.to_dense()
+        torch.testing.assert_close(found, expected)
+        torch.testing.assert_close(sparse.level(number).bias.grad, dense.level(number).bias.grad)
+
+
 def test_scores_begin_with_frequencies():
     """Children are listed in 20 or 10 of 30 texts (2 of 3, 2 of 6 chosen), or as often as a node is true."""
     made = head()
@@ -147,6 +165,19 @@ def test_a_model_is_what_it_was_when_loaded(clusters, tmp_path):
     expected, found = (m.predict(train.texts, k=3).to_csr() for m in (model, again))
     assert np.allclose(expected.toarray(), found.toarray(), atol=1e-6)
     assert [len(parents) for parents in again.parents] == [len(parents) for parents in model.parents]
+
+
+def test_a_step_moves_only_labels_that_it_has_scored():
+    train = Dataset.from_texts(*topic_texts(200, seed=0), source="train")
+    settings = {
+        "encoder": tiny_bert(), "epochs": 4, "max_length": 16, "clusters": "4", "taps": "1-1-2",
+        "chosen": "1", "sparse": True, "learning_rate": 1e-3, "rates": ("head=0.02",), "pooling": "mean",
+        "batch_size": 16,
+    }  # fmt: skip
+    model = treetop.make("cascadexml", **settings).fit(train)
+    assert model.course["epochs"][-1]["loss"] < 0.6 * model.course["epochs"][0]["loss"]
+    with pytest.raises(ConfigError, match="sparse=true needs head_bits=32"):
+        treetop.make("cascadexml", sparse=True, head_bits=16)
 
 
 def test_taps_must_fit():

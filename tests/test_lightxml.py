@@ -11,8 +11,10 @@ from test_contract import topic_texts
 from tiny_bert import tiny_bert
 from treetop import Dataset
 from treetop.methods.lightxml import clusters_of_size
+from treetop.neural import heads
 from treetop.neural.batches import Positives
 from treetop.neural.cluster_head import ClusterHead
+from treetop.neural.heads import LabelHead
 
 CLUSTER_OF = np.array([0, 1, 1, 2, 0, 2, 3], np.int64)
 
@@ -78,6 +80,18 @@ def test_a_score_is_the_product_of_two():
         )
 
 
+def test_few_labels_of_many_are_scored_alone(monkeypatch):
+    torch.manual_seed(0)
+    labels, factors = LabelHead(3, 40, "bce"), torch.zeros(2, 20)
+    torch.nn.init.normal_(labels.weight)
+    factors[0, 4], factors[0, 7], factors[1, 9] = 0.5, 0.7, 0.9
+    within, vectors = (factors, torch.arange(40) % 20), torch.randn(2, 3)
+    alone = labels.top(vectors, 2, within)
+    monkeypatch.setattr(heads, "FEW", 40)
+    for few, all_labels in zip(alone, labels.top(vectors, 2, within), strict=True):
+        torch.testing.assert_close(few, all_labels)
+
+
 def test_gradients_reach_only_what_is_sampled():
     made, vectors = head(visited=1), torch.randn(1, 5)
     made.loss(vectors, positives_of([1, 2])).backward()
@@ -93,6 +107,17 @@ def test_scores_begin_with_frequencies():
     labels = torch.tensor([40 / 20, 20 / 30, 20 / 30, 8 / 42, 30 / 30, 1 / 49, 2 / 48]).log()
     torch.testing.assert_close(made.clusters.bias.data, clusters)
     torch.testing.assert_close(made.labels.bias.data, labels)
+
+
+def test_sparse_gradients_are_the_dense_ones():
+    dense, sparse = head(visited=1), head(visited=1, sparse=True)
+    sparse.load_state_dict(dense.state_dict())
+    vectors = torch.randn(2, 5)
+    for made in (dense, sparse):
+        made.loss(vectors, positives_of([1, 2], [6])).backward()
+    gradient = sparse.labels.weight.grad.coalesce()
+    assert gradient.indices()[0].tolist() == [1, 2, 6]
+    torch.testing.assert_close(gradient.to_dense(), dense.labels.weight.grad)
 
 
 @pytest.mark.parametrize(("labels", "expected"), [(19_348, 0), (50_000, 0), (50_001, 512), (670_091, 8192)])

@@ -80,13 +80,11 @@ def test_the_processor_gives_the_same_answers(train, test, tmp_path):
 
 @pytest.mark.parametrize("settings", [{}, {"clusters": (2,), "chosen": 2}])
 def test_attention_learns_and_the_processor_gives_the_same_answers(train, test, settings):
-    settings = {
-        "attention.hidden": 16,
-        "attention.scorer": (16,),
-        "epochs": 15,
-        "learning_rate": 0.01,
-    } | settings
-    model = make("attention-xml", **(QUICK | {"device": "cuda"} | settings)).fit(train)
+    small = {
+        "dimension": 12, "spread": 1, "batch_size": 16, "attention.hidden": 16, "attention.scorer": (16,),
+        "epochs": 15, "learning_rate": 0.01, "device": "cuda",
+    }  # fmt: skip
+    model = make("attention-xml", **(small | settings)).fit(train)
     there = model.predict(test, k=5)
     assert model.evaluate(test)["P@1"] > 90
     model.config = model.config.replace_settings({"device": "cpu"})

@@ -9,8 +9,8 @@ import torch
 from torch.nn import functional
 
 from treetop.neural.batches import Positives
-from treetop.neural.heads import LabelHead, LabelTable
-from treetop.neural.losses import LOSSES, all_label_loss, shortlist_loss
+from treetop.neural.heads import LabelHead
+from treetop.neural.losses import LOSSES, all_label_loss
 
 
 def problem(texts=5, width=7, labels=11, seed=0):
@@ -85,23 +85,6 @@ def test_narrow_numbers_give_nearly_the_same():
     assert parts[1].grad.dtype == torch.float32
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-def test_a_shortlist_of_all_labels_loses_the_same(loss):
-    (hidden, weight, bias), positives, dense = problem()
-    scores = hidden @ weight.T + bias
-    everything = torch.ones_like(dense, dtype=torch.bool)
-    assert shortlist_loss(loss, scores, dense, everything).item() == pytest.approx(
-        all_label_loss(loss, hidden, weight, bias, positives).item()
-    )
-    masked = torch.arange(11) < 6
-    cut = Positives(
-        positives.texts, positives.labels, torch.where(positives.labels < 6, positives.weights, 0)
-    )
-    assert shortlist_loss(loss, scores, dense * masked, everything & masked).item() == pytest.approx(
-        all_label_loss(loss, hidden, weight[:6], bias[:6], cut).item()
-    )
-
-
 def test_the_best_labels_do_not_depend_on_the_blocks():
     torch.manual_seed(0)
     hidden = torch.randn(4, 8)
@@ -114,18 +97,3 @@ def test_the_best_labels_do_not_depend_on_the_blocks():
     head.block = 4 * 9
     torch.testing.assert_close(head.top(hidden, 7)[0], scores)
     assert torch.equal(head.top(hidden, 7)[1], labels)
-
-
-def test_a_label_table_scores_candidates_and_touches_only_their_rows():
-    torch.manual_seed(0)
-    table, hidden = LabelTable(3, 6), torch.randn(2, 3)
-    candidates = torch.tensor([[4, 0, -1], [4, 5, 1]])
-    scores = table(hidden, candidates)
-    full = hidden @ table.vectors.weight.T + table.biases.weight.T
-    torch.testing.assert_close(scores[0, :2], full[0, [4, 0]])
-    torch.testing.assert_close(scores[1], full[1, [4, 5, 1]])
-    assert scores[0, 2] == 0
-    table.loss("bce", hidden, candidates, torch.tensor([[1.0, 0, 0], [0, 0, 1]])).backward()
-    gradient = table.vectors.weight.grad
-    assert gradient.is_sparse
-    assert set(gradient.coalesce().indices()[0].tolist()) <= {0, 1, 4, 5}

@@ -27,9 +27,8 @@ from ..neural.encoder import EncoderConfig, pretrained
 from ..neural.level_recall import level_recall
 from ..neural.network import Network
 from ..search_space import SearchSpace
-from .cat_ranked import CatRankedConfig, CatRankedMethod
-from .clustered import ClusteredConfig, ClusteredMethod
 from .inputs import Inputs
+from .sampled import SampledConfig, SampledMethod
 
 CASCADE_SPACE: SearchSpace = {"training.learning_rate": (5e-5, 1e-4, 2e-4), "epochs": (8, 12, 16)}
 MANY = 100_000
@@ -37,7 +36,7 @@ MANY = 100_000
 
 
 @dataclass(frozen=True)
-class CascadeXMLConfig(ClusteredConfig, CatRankedConfig):
+class CascadeXMLConfig(SampledConfig):
     """Settings of CascadeXML."""
 
     epochs: int = setting(10, "how often the network sees all examples", at_least=1)
@@ -62,7 +61,6 @@ class CascadeXMLConfig(ClusteredConfig, CatRankedConfig):
         "of a label: its probability alone (level), or times its parent's (weighted), or all above it (path)",
         choices=SCORES,
     )
-    head_bits: int = setting(32, "of a label's weights", choices=(16, 32))
     transformer: EncoderConfig = part(EncoderConfig(pooling="cls", dropout=0.0), "the pretrained transformer")
     training: TrainingConfig = part(
         TrainingConfig(learning_rate=2e-4, rates=("head=0.002",), schedule="linear", warmup=0.1),
@@ -79,7 +77,7 @@ class CascadeXMLConfig(ClusteredConfig, CatRankedConfig):
             raise ConfigError("each level sees one layer: set layers=1, and pooling=cls, mean or last")
 
 
-class CascadeXML(ClusteredMethod, CatRankedMethod):
+class CascadeXML(SampledMethod):
     """All levels by one encoder."""
 
     name = "cascadexml"
@@ -106,6 +104,7 @@ class CascadeXML(ClusteredMethod, CatRankedMethod):
             dropouts=lengthened(config.dropouts, levels),
             score=config.score,
             bits=config.head_bits,
+            sparse=config.sparse,
         )
         return CascadeNetwork(encoder, head, taps)
 

@@ -39,6 +39,11 @@ RANKERS = "rank labels with linear rankers on TF-IDF and the trained encoder's v
 class CatRankedConfig(EncodedConfig):
     """Settings of every such method."""
 
+    head_bits: int = setting(
+        32,
+        "of a label's weights: with 16 they and their moments take half the memory, rounded at random",
+        choices=(16, 32),
+    )
     start: str = setting(
         "frequency",
         "scores before training: those of the labels' frequencies, or random ones",

@@ -44,11 +44,6 @@ class FlatTransformerConfig(CatRankedConfig):
     epochs: int = setting(10, "how often the network sees all examples", at_least=1)
     batch_size: int = setting(256, "texts in one step", at_least=1)
     loss: str = setting("bce", "loss over all labels", choices=LOSSES)
-    head_bits: int = setting(
-        32,
-        "of a label's weights: with 16 they and their moments take half the memory, rounded at random",
-        choices=(16, 32),
-    )
     start: str = setting(
         "frequency",
         "scores before training: those of the labels' frequencies, also of the mean vectors of their texts "

@@ -25,9 +25,8 @@ from ..neural.network import Network
 from ..neural.static_negatives import StaticNegatives, fixed_clusters
 from ..neural.training import Course, Judge, OnEpoch
 from ..search_space import SearchSpace
-from .cat_ranked import CatRankedConfig, CatRankedMethod
-from .clustered import ClusteredConfig, ClusteredMethod
 from .neural import Tokens
+from .sampled import SampledConfig, SampledMethod
 
 LIGHT_SPACE: SearchSpace = {
     "training.learning_rate": (5e-5, 1e-4, 2e-4),
@@ -39,7 +38,7 @@ FEW = 50_000
 
 
 @dataclass(frozen=True)
-class LightXMLConfig(ClusteredConfig, CatRankedConfig):
+class LightXMLConfig(SampledConfig):
     """Settings of LightXML."""
 
     epochs: int = setting(15, "how often the network sees all examples", at_least=1)
@@ -62,7 +61,6 @@ class LightXMLConfig(ClusteredConfig, CatRankedConfig):
     activation: str = setting(
         "none", "after that: none, as in the released code, or the paper's", choices=("none", "sigmoid")
     )
-    head_bits: int = setting(32, "of a label's weights", choices=(16, 32))
     transformer: EncoderConfig = part(
         EncoderConfig(pooling="cls", layers=5, dropout=0.5), "the pretrained transformer"
     )
@@ -77,7 +75,7 @@ class LightXMLConfig(ClusteredConfig, CatRankedConfig):
     )
 
 
-class LightXML(ClusteredMethod, CatRankedMethod):
+class LightXML(SampledMethod):
     """Clusters and labels by one encoder."""
 
     name = "lightxml"
@@ -102,6 +100,7 @@ class LightXML(ClusteredMethod, CatRankedMethod):
             activation=config.activation,
             visited=config.visited,
             bits=config.head_bits,
+            sparse=config.sparse,
         )
         if config.negatives == "dynamic":
             return HeadedEncoder(encoder, head)

@@ -38,6 +38,7 @@ class CascadeHead(Head):
         dropouts: Sequence[float],
         score: str,
         bits: int = 32,
+        sparse: bool = False,
     ) -> None:
         """``parents`` of the nodes of every level, zeros for the first; ``chosen`` nodes of all but the last.
 
@@ -48,7 +49,10 @@ class CascadeHead(Head):
         self.chosen = [min(count, len(of)) for count, of in zip(chosen, parents, strict=False)]
         self.score = score
         self.project = nn.Sequential(nn.Dropout(FIRST_DROPOUT), nn.Linear(2 * width, width))
-        levels = [LabelHead(width, len(of), "bce", bits=bits) for of in parents]
+        levels = [
+            LabelHead(width, len(of), "bce", bits=bits, sparse=sparse and number > 0)
+            for number, of in enumerate(parents)
+        ]
         self.levels = nn.ModuleList(levels)
         self.dropouts = nn.ModuleList(nn.Dropout(share) for share in dropouts)
         for number, (of, level) in enumerate(zip(parents, levels, strict=True)):

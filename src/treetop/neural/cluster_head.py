@@ -38,6 +38,7 @@ class ClusterHead(Head):
         activation: str,
         visited: int,
         bits: int = 32,
+        sparse: bool = False,
     ) -> None:
         """``cluster_of`` every label; ``visited``: clusters whose labels are scored."""
         super().__init__()
@@ -46,7 +47,7 @@ class ClusterHead(Head):
         self.clusters = nn.Linear(width, count)
         self.hidden = nn.Linear(width, hidden)
         self.activation = activation
-        self.labels = LabelHead(hidden, len(cluster_of), "bce", bits=bits)
+        self.labels = LabelHead(hidden, len(cluster_of), "bce", bits=bits, sparse=sparse)
         nn.init.xavier_uniform_(self.labels.weight)
         self.visited = min(visited, count)
 

@@ -12,9 +12,11 @@ import torch
 from torch import Tensor, nn
 
 from .batches import Positives
-from .losses import BLOCK, Shortlist, all_label_loss, shortlist_loss
+from .losses import BLOCK, Shortlist, all_label_loss
 
 Counts = npt.NDArray[np.int64]
+FEW = 4
+"""One label of so many, or fewer, is scored alone, where clusters are chosen: its weights are copied."""
 
 
 class Head(nn.Module, ABC):
@@ -39,14 +41,27 @@ class Head(nn.Module, ABC):
 class LabelHead(Head):
     """A linear score of every label: s = W h + b. Blocks of labels are scored one after another."""
 
-    def __init__(self, width: int, labels: int, loss: str, *, bits: int = 32, block: int = BLOCK) -> None:
-        """``bits`` of a weight: one of 16 (bf16) is moved by `RoundedAdam`, for half the memory."""
+    def __init__(
+        self,
+        width: int,
+        labels: int,
+        loss: str,
+        *,
+        bits: int = 32,
+        sparse: bool = False,
+        block: int = BLOCK,
+    ) -> None:
+        """``bits`` of a weight: one of 16 (bf16) is moved by `RoundedAdam`, for half the memory.
+
+        ``sparse``: the gradient of the weights has only the rows of labels that are on a shortlist.
+        """
         super().__init__()
         self.weight = nn.Parameter(
             torch.empty(labels, width, dtype=torch.float32 if bits == 32 else torch.bfloat16)
         )
         self.bias = nn.Parameter(torch.zeros(labels))
         self.loss_name = loss
+        self.sparse = sparse
         self.block = block
         self.label_weights: Tensor | None
         self.register_buffer("label_weights", None, persistent=False)
@@ -56,13 +71,24 @@ class LabelHead(Head):
 
     def loss(self, hidden: Tensor, positives: Positives, shortlist: Shortlist | None = None) -> Tensor:
         """Mean over the texts."""
+        weight: Tensor = self.weight
+        bias: Tensor = self.bias
+        label_weights = self.label_weights
+        if self.sparse and shortlist is not None:
+            rows = shortlist.labels()
+            weight = nn.functional.embedding(rows, weight, sparse=True)
+            bias = bias[rows]
+            label_weights = None if label_weights is None else label_weights[rows]
+            places = torch.searchsorted(rows, positives.labels).clamp(max=len(rows) - 1)
+            positives = Positives(positives.texts, places, positives.weights)
+            shortlist = Shortlist(shortlist.chosen, shortlist.parents[rows])
         return all_label_loss(
             self.loss_name,
             hidden,
-            self.weight,
-            self.bias,
+            weight,
+            bias,
             positives,
-            label_weights=self.label_weights,
+            label_weights=label_weights,
             shortlist=shortlist,
             block=self.block,
         )
@@ -74,12 +100,26 @@ class LabelHead(Head):
 
         ``within``: texts × clusters, the factor of the scores in each, and the cluster of every label.
         """
+        if within is None:
+            values, ids = self._best(hidden, k, self.weight, self.bias, None)
+            return torch.sigmoid(values), ids
+        factors, cluster_of = within
+        rows = (factors > 0).any(0)[cluster_of].nonzero().squeeze(1)
+        if not k <= len(rows) <= len(self.weight) // FEW:
+            return self._best(hidden, k, self.weight, self.bias, within)
+        few = self._best(hidden, k, self.weight[rows], self.bias[rows], (factors, cluster_of[rows]))
+        return few[0], rows[few[1]]
+
+    def _best(
+        self, hidden: Tensor, k: int, weight: Tensor, bias: Tensor, within: tuple[Tensor, Tensor] | None
+    ) -> tuple[Tensor, Tensor]:
+        """Of the rows of ``weight``; probabilities times factors, or plain scores where there are none."""
         step = max(self.block // max(len(hidden), 1), k)
         best: tuple[Tensor, Tensor] | None = None
-        for first in range(0, len(self.weight), step):
-            last = min(first + step, len(self.weight))
-            weight = self.weight[first:last].to(hidden.dtype)
-            scores = nn.functional.linear(hidden, weight).float() + self.bias[first:last]
+        for first in range(0, len(weight), step):
+            last = min(first + step, len(weight))
+            part = weight[first:last].to(hidden.dtype)
+            scores = nn.functional.linear(hidden, part).float() + bias[first:last]
             if within is not None:
                 factors, cluster_of = within
                 scores = torch.sigmoid(scores) * factors[:, cluster_of[first:last]]
@@ -91,7 +131,7 @@ class LabelHead(Head):
                 ids = ids.gather(1, order)
             best = values, ids
         assert best is not None
-        return best[0] if within is not None else torch.sigmoid(best[0]), best[1]
+        return best
 
 
 def log_odds(counts: Counts, trials: int | npt.NDArray) -> Tensor:
@@ -115,24 +155,3 @@ class Bottleneck(nn.Module):
     def forward(self, features: Tensor) -> Tensor:
         dropped: Tensor = self.dropout(torch.relu(self.layer(features)))
         return dropped
-
-
-class LabelTable(nn.Module):
-    """A vector and a bias for every label, scored on a shortlist; gradients touch only its rows."""
-
-    def __init__(self, width: int, labels: int) -> None:
-        super().__init__()
-        self.vectors = nn.Embedding(labels, width, sparse=True)
-        self.biases = nn.Embedding(labels, 1, sparse=True)
-        nn.init.zeros_(self.biases.weight)
-
-    def forward(self, hidden: Tensor, candidates: Tensor) -> Tensor:
-        """Texts × candidates; ``candidates`` below 0 are places left over, and score 0."""
-        real = candidates >= 0
-        ids = candidates.clamp(min=0)
-        scores = torch.einsum("bcw,bw->bc", self.vectors(ids), hidden) + self.biases(ids).squeeze(-1)
-        return torch.where(real, scores, 0)
-
-    def loss(self, name: str, hidden: Tensor, candidates: Tensor, targets: Tensor) -> Tensor:
-        """Of the candidates, mean over the texts; ``targets`` as for `shortlist_loss`."""
-        return shortlist_loss(name, self(hidden, candidates).float(), targets, candidates >= 0)

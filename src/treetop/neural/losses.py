@@ -39,6 +39,10 @@ class Shortlist:
         chosen = torch.zeros((len(listed), count + 1), dtype=torch.bool, device=listed.device)
         return cls(chosen.scatter_(1, listed.long(), True)[:, 1:], parents)
 
+    def labels(self) -> Tensor:
+        """Those that count in the loss of any text, in order."""
+        return self.chosen.any(0)[self.parents].nonzero().squeeze(1)
+
 
 def all_label_loss(
     loss: str,
@@ -204,19 +208,3 @@ def _wide_product(a: Tensor, b: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 _WIDE_SUMS = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 8)
-
-
-def shortlist_loss(loss: str, scores: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
-    """The same losses over the candidates of each text: all three are texts × candidates.
-
-    ``targets`` holds the weight of positives and 0 elsewhere; what ``mask`` leaves out counts for nothing.
-    """
-    real = targets > 0
-    if loss == "softmax":
-        sums = torch.logsumexp(scores.masked_fill(~mask, -torch.inf), 1, keepdim=True)
-        lost = targets * (sums - scores)
-    elif loss == "bce":
-        lost = torch.where(real, targets * functional.softplus(-scores), functional.softplus(scores))
-    else:
-        lost = torch.where(real, targets * functional.relu(1 - scores) ** 2, functional.relu(1 + scores) ** 2)
-    return torch.where(mask, lost, 0).sum() / len(scores)

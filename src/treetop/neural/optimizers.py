@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from ..errors import ConfigError
 from .config import TrainingConfig
+from .heads import LabelHead
 
 
 class _OwnAdam(torch.optim.Optimizer, ABC):
@@ -112,8 +113,9 @@ def randomly_rounded(values: Tensor) -> Tensor:
 
 def sparse_tables(module: nn.Module) -> set[nn.Parameter]:
     """The tables whose gradients are sparse."""
-    tables = (layer for layer in module.modules() if isinstance(layer, nn.Embedding) and layer.sparse)
-    return {next(table.parameters()) for table in tables}
+    kinds = nn.Embedding, LabelHead
+    tables = (layer for layer in module.modules() if isinstance(layer, kinds) and layer.sparse)
+    return {table.get_parameter("weight") for table in tables}
 
 
 def make_optimizers(module: nn.Module, config: TrainingConfig) -> list[torch.optim.Optimizer]:
