@@ -1,30 +1,40 @@
 """Fine-tuning at the size of Amazon-670K: does it fit one GPU, and how long does an epoch take?
 
-    python bench/amazon_shape.py [--steps 300] [--batch 256] [--length 128] [--set NAME=VALUE …]
+    python bench/amazon_shape.py [--rows NAME …] [--steps 300] [--batch 256] [--length 128]
+                                 [--set NAME=VALUE …]
 
 An encoder of BERT-base's shape with random weights reads random texts of one length; 670,091 labels, five a
 text, the frequent ones far more often. *flat* has all labels in its loss, with 16-bit weights; a level of
-XR-Transformer has the children of 20 + 5 clusters on each text's shortlist. Every row is trained for some
-steps twice; the second time is scaled to the 490,449 texts of an epoch. *Published* is how long that takes
-for the steps of XR-Transformer's released settings (4,000, 4,000 and 12,000 of 256 texts), and for the 55
-epochs that ELMO gives all labels.
+XR-Transformer has the children of 20 + 5 clusters on each text's shortlist. LightXML and CascadeXML have the
+clusters, widths and candidates of their papers, and *sparse* gradients of the labels where it says so. The
+last level of AttentionXML has 500,000 words. Every row is trained for some steps twice; the second time is
+scaled to the 490,449 texts of an epoch. *Published* is how long that takes for the steps of XR-Transformer's
+released settings (4,000, 4,000 and 12,000 of 256 texts), and for the epochs of the other papers: 55 that ELMO
+gives all labels, 15 for LightXML and CascadeXML, 10 for a level of AttentionXML.
 """
 
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import numpy as np
 import torch
 import transformers
 from scipy import sparse
+from torch import nn
 
 from encoders import SHAPES
 from table import markdown
+from treetop.neural.attention_network import AttentionConfig, AttentionNetwork
 from treetop.neural.batches import Examples
+from treetop.neural.cascade_head import CascadeHead
+from treetop.neural.cascade_network import CascadeNetwork
+from treetop.neural.cluster_head import ClusterHead
 from treetop.neural.config import TrainingConfig
 from treetop.neural.encoder import Encoder, EncoderConfig
-from treetop.neural.encoder_network import EncoderNetwork
+from treetop.neural.encoder_network import EncoderNetwork, HeadedEncoder
+from treetop.neural.network import Network
 from treetop.neural.training import Training
 
 TEXTS, LABELS, LABELS_OF_A_TEXT = 490_449, 670_091, 5
@@ -32,8 +42,12 @@ LEVELS = (128, 2_048, 32_768)
 """Clusters of the levels that XR-Transformer is fine-tuned on."""
 PUBLISHED_STEPS = (4_000, 4_000, 12_000)
 """On each of these, with 256 texts."""
-PUBLISHED_EPOCHS = 55
-"""Of a transformer with a score for every label."""
+PUBLISHED_EPOCHS = {"flat": 55, "lightxml": 15, "cascadexml": 15, "attention-xml": 10}
+LIGHT_CLUSTERS, LIGHT_HIDDEN, LIGHT_VISITED = 8_192, 400, 75
+CASCADE_LEVELS, CASCADE_CHOSEN = (1_024, 8_192, 65_536, LABELS), (128, 256, 400)
+CASCADE_DROPOUTS, CASCADE_TAPS = (0.2, 0.25, 0.4, 0.5), (5, 6, 8, 10, 12)
+ATTENTION_CLUSTERS, WORDS, DIMENSION = 131_072, 500_000, 300
+ROWS = ("flat", "xr", "lightxml", "lightxml-sparse", "cascadexml", "cascadexml-sparse", "attention-xml")
 LISTED = 20
 """Clusters on a shortlist beside those of the text's labels."""
 
@@ -70,8 +84,41 @@ def shortlist(above: sparse.csr_matrix, rng: np.random.Generator) -> sparse.csr_
     return both
 
 
+def spread(nodes: int, above: int) -> np.ndarray:
+    """The parent of every node, as in `grouped`."""
+    return np.arange(nodes, dtype=np.int64) % above
+
+
+def light(encoder: Encoder, *, sparse: bool) -> HeadedEncoder:
+    sizes = {"hidden": LIGHT_HIDDEN, "visited": LIGHT_VISITED}
+    parents = spread(LABELS, LIGHT_CLUSTERS)
+    return HeadedEncoder(
+        encoder, ClusterHead(encoder.width, parents, activation="none", sparse=sparse, **sizes)
+    )
+
+
+def cascade(encoder: Encoder, *, sparse: bool) -> CascadeNetwork:
+    parents = [spread(CASCADE_LEVELS[0], 1), *map(spread, CASCADE_LEVELS[1:], CASCADE_LEVELS)]
+    head = CascadeHead(
+        encoder.width,
+        parents,
+        chosen=CASCADE_CHOSEN,
+        dropouts=CASCADE_DROPOUTS,
+        score="weighted",
+        sparse=sparse,
+    )
+    taps = [max(layer * encoder.depth // 12, 1) for layer in CASCADE_TAPS]
+    return CascadeNetwork(encoder, head, taps)
+
+
+def attention() -> AttentionNetwork:
+    config = AttentionConfig(hidden=512, scorer=(512, 256))
+    parents = spread(LABELS, ATTENTION_CLUSTERS)
+    return AttentionNetwork(nn.Embedding(WORDS, DIMENSION, sparse=True), config, parents, first=False)
+
+
 def seconds_of_an_epoch(
-    network: EncoderNetwork, examples: Examples, options: argparse.Namespace, rates: tuple[str, ...]
+    network: Network, examples: Examples, options: argparse.Namespace, rates: tuple[str, ...]
 ) -> tuple[float, float]:
     """And the memory in GB, at most."""
     settings = TrainingConfig(learning_rate=1e-5, rates=rates)
@@ -91,6 +138,7 @@ def seconds_of_an_epoch(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--rows", nargs="*", choices=ROWS, default=ROWS)
     parser.add_argument("--shape", choices=SHAPES, default="bert-base")
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--batch", type=int, default=256)
@@ -107,27 +155,26 @@ def main() -> None:
     starts = np.arange(texts + 1, dtype=np.int64) * options.length
     Y = labels_of(texts, rng)
 
-    def encoder() -> Encoder:
-        return Encoder(transformers.BertModel(config), EncoderConfig(), 0)
+    def encoder(**settings: Any) -> Encoder:
+        return Encoder(transformers.BertModel(config), EncoderConfig(**settings), 0)
 
     rows = []
 
-    def measure(name: str, network: EncoderNetwork, examples: Examples, published: float) -> None:
-        took, memory = seconds_of_an_epoch(network, examples, options, ("head=0.001",))
+    def measure(name: str, network: Network, examples: Examples, published: float) -> None:
+        rates = ("head=0.001",) if hasattr(network, "head") else ()
+        took, memory = seconds_of_an_epoch(network, examples, options, rates)
         minutes = f"{published * took / 60:,.0f} min"
         rows.append([name, f"{took:,.0f}", f"{TEXTS / took:,.0f}", f"{memory:.1f}", minutes])
         print(rows[-1], flush=True)
 
-    measure(
-        f"flat-transformer, {LABELS:,} labels",
-        EncoderNetwork(encoder(), LABELS, "bce", bits=16),
-        Examples((starts, tokens), Y),
-        PUBLISHED_EPOCHS,
-    )
+    whole = Examples((starts, tokens), Y)
+    if "flat" in options.rows:
+        network: Network = EncoderNetwork(encoder(), LABELS, "bce", bits=16)
+        measure(f"flat-transformer, {LABELS:,} labels", network, whole, PUBLISHED_EPOCHS["flat"])
     above = None
-    for size, steps in zip(LEVELS, PUBLISHED_STEPS, strict=True):
+    for size, steps in zip(LEVELS, PUBLISHED_STEPS, strict=True) if "xr" in options.rows else ():
         level = grouped(Y, size)
-        parents = None if above is None else np.arange(size, dtype=np.int64) % above.shape[1]
+        parents = None if above is None else spread(size, above.shape[1])
         listed = None if above is None else shortlist(above, rng)
         measure(
             f"xr-transformer, level of {size:,} clusters",
@@ -136,6 +183,19 @@ def main() -> None:
             steps * 256 / TEXTS,
         )
         above = level
+    for row in options.rows:
+        name, _, kind = row.partition("-")
+        if name == "lightxml":
+            network = light(encoder(pooling="cls", layers=5, dropout=0.5), sparse=kind == "sparse")
+        elif name == "cascadexml":
+            network = cascade(encoder(pooling="cls", dropout=0.0), sparse=kind == "sparse")
+        else:
+            continue
+        measure(row, network, whole, PUBLISHED_EPOCHS[name])
+    if "attention-xml" in options.rows:
+        listed = shortlist(grouped(Y, ATTENTION_CLUSTERS), rng)
+        examples = Examples((starts, tokens), Y, shortlist=listed)
+        measure("attention-xml, level of labels", attention(), examples, PUBLISHED_EPOCHS["attention-xml"])
     print(markdown(("", "seconds an epoch", "texts a second", "GB on the GPU", "published"), rows))
 
 
