@@ -143,7 +143,7 @@ def test_taps_scale_with_the_encoder(levels, depth, expected):
 
 
 @pytest.mark.parametrize(
-    ("labels", "expected"), [(5, ()), (19_348, (512, 4096)), (30, (4,)), (670_091, (1024, 8192, 65536))]
+    ("labels", "expected"), [(32, ()), (33, (2,)), (19_348, (1024,)), (670_091, (1024, 8192, 65536))]
 )
 def test_usual_clusters(labels, expected):
     assert usual_clusters(labels) == expected

@@ -38,8 +38,15 @@ TREES = {
     "refined.branching": 2,
 }
 LIGHT = ENCODED | {"layers": 2, "cluster_size": 2, "visited": 2, "hidden": 16}
-STATIC = LIGHT | {"epochs": 15, "pooling": "mean", "learning_rate": 1e-4, "rates": ("head=0.03",)}
+STATIC = LIGHT | {
+    "rankers": False,
+    "epochs": 15,
+    "pooling": "mean",
+    "learning_rate": 1e-4,
+    "rates": ("head=0.03",),
+}
 """The encoder must not lose, while it learns clusters, what tells the labels of one apart."""
+CASCADE = ENCODED | {"clusters": (3,), "taps": (1, 2, 2), "chosen": (2,), "dropouts": (0.0,)}
 CASES: dict[str, dict] = {
     # registry name, and perhaps that of a variant: settings that make it quick on small data
     "xr-linear": {"leaf_size": 4, "branching": 2},
@@ -60,7 +67,8 @@ CASES: dict[str, dict] = {
     "lightxml": LIGHT,
     "lightxml static": STATIC | {"negatives": "static"},
     "lightxml static-own": STATIC | {"negatives": "static-own"},
-    "cascadexml": ENCODED | {"clusters": (3,), "taps": (1, 2, 2), "chosen": (2,), "dropouts": (0.0,)},
+    "cascadexml": CASCADE,
+    "cascadexml alone": CASCADE | {"rankers": False},
     "attention-xml": {
         "epochs": 24,
         "batch_size": 16,

@@ -32,7 +32,7 @@ from .neural import Tokens
 from .word_method import WordConfig, WordMethod
 
 ATTENTION_SPACE: SearchSpace = {
-    "training.learning_rate": (5e-4, 1e-3, 2e-3),
+    "training.learning_rate": (1e-3, 3e-3, 6e-3),
     "attention.hidden": (256, 512),
     "chosen": (16, 64, 160),
 }
@@ -54,7 +54,7 @@ class AttentionXMLConfig(ClusteredConfig, WordConfig):
     warm_start: bool = setting(True, "a level starts from what the one above has learned of words")
     attention: AttentionConfig = part(AttentionConfig(), "the layers")
     training: TrainingConfig = part(
-        TrainingConfig(learning_rate=1e-3, average="swa", average_from=0.5), "the training loop"
+        TrainingConfig(learning_rate=3e-3, average="swa", average_from=0.5), "the training loop"
     )
 
     def check(self) -> None:

@@ -32,7 +32,7 @@ from .sampled import SampledConfig, SampledMethod
 
 CASCADE_SPACE: SearchSpace = {"training.learning_rate": (5e-5, 1e-4, 2e-4), "epochs": (8, 12, 16)}
 MANY = 100_000
-"""Labels that get three levels of clusters above them, as published; fewer get two."""
+"""Labels that get three levels of clusters above them, as published; fewer get one."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class CascadeXMLConfig(SampledConfig):
     batch_size: int = setting(256, "texts in one step", at_least=1)
     clusters: tuple[int, ...] = setting(
         (),
-        "of the levels above the labels, from the top; none: powers of two, about 8 times more each",
+        "of the levels above the labels, from the top; none: as many as labels need",
         at_least=1,
     )
     taps: tuple[int, ...] = setting(
@@ -61,7 +61,7 @@ class CascadeXMLConfig(SampledConfig):
         "of a label: its probability alone (level), or times its parent's (weighted), or all above it (path)",
         choices=SCORES,
     )
-    transformer: EncoderConfig = part(EncoderConfig(pooling="cls", dropout=0.0), "the pretrained transformer")
+    transformer: EncoderConfig = part(EncoderConfig(dropout=0.0), "the pretrained transformer")
     training: TrainingConfig = part(
         TrainingConfig(learning_rate=2e-4, rates=("head=0.002",), schedule="linear", warmup=0.1),
         "the training loop",
@@ -160,8 +160,8 @@ class CascadeXML(SampledMethod):
 
 
 def usual_clusters(labels: int) -> tuple[int, ...]:
-    """2^10, 2^13 and 2^16 for very many labels; else two levels, the lower with 4 to 8 labels a cluster."""
+    """2^10, 2^13 and 2^16 for very many labels, as published; else one level, 16 to 32 labels a cluster."""
     if labels >= MANY:
         return 1 << 10, 1 << 13, 1 << 16
-    lower = math.ceil(math.log2(max(labels / 8, 1)))
-    return tuple(1 << level for level in (lower - 3, lower) if level > 0)
+    level = math.ceil(math.log2(max(labels / 32, 1)))
+    return (1 << level,) if level > 0 else ()

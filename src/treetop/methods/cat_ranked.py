@@ -32,7 +32,6 @@ from .features import fitted_tfidf
 
 DEPTH = 50
 """Labels that network and rankers list at least: a label may be low in one list and high in the other."""
-RANKERS = "rank labels with linear rankers on TF-IDF and the trained encoder's vectors, too"
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,9 @@ class CatRankedConfig(EncodedConfig):
         "scores before training: those of the labels' frequencies, or random ones",
         choices=("frequency", "random"),
     )
-    rankers: bool = setting(False, RANKERS)
+    rankers: bool = setting(
+        True, "rank labels with linear rankers on TF-IDF and the trained encoder's vectors, too"
+    )
     head_share: float = setting(
         0.15, "of the encoder's scores in those of the labels, beside the rankers'", at_least=0, at_most=1
     )

@@ -27,7 +27,7 @@ from ..neural.losses import LOSSES
 from ..neural.vector_cache import cached
 from ..search_space import SearchSpace
 from ..sparse import normalize_rows
-from .cat_ranked import RANKERS, CatRankedConfig, CatRankedMethod
+from .cat_ranked import CatRankedConfig, CatRankedMethod
 
 FLAT_SPACE: SearchSpace = {
     "training.learning_rate": (1e-4, 2e-4, 4e-4),
@@ -50,7 +50,6 @@ class FlatTransformerConfig(CatRankedConfig):
         "(pifa) or of the vectors of their own texts (label-text), or random ones",
         choices=STARTS,
     )
-    rankers: bool = setting(True, RANKERS)
     transformer: EncoderConfig = part(EncoderConfig(dropout=0.4), "the pretrained transformer")
     training: TrainingConfig = part(
         TrainingConfig(learning_rate=2e-4, rates=("head=0.002",), schedule="linear", warmup=0.1),

@@ -41,7 +41,7 @@ FEW = 50_000
 class LightXMLConfig(SampledConfig):
     """Settings of LightXML."""
 
-    epochs: int = setting(15, "how often the network sees all examples", at_least=1)
+    epochs: int = setting(10, "how often the network sees all examples", at_least=1)
     batch_size: int = setting(256, "texts in one step", at_least=1)
     cluster_size: int = setting(
         0,
