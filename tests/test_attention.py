@@ -125,9 +125,10 @@ def test_scores_are_products_down_the_path():
     below = AttentionNetwork(nn.Embedding(9, 4), SMALL, parents, first=False)
     levels = AttentionLevels([top, below], chosen=2).eval()
     batch = batch_of(np.random.default_rng(2), [3, 2], [(0, 3), (1, 1)])
-    upper = torch.sigmoid(top.attention(top.states(batch), batch.lengths))
-    lower = torch.sigmoid(below.attention(below.states(batch), batch.lengths))
-    scores, labels = levels.top(batch, 5)
+    with torch.no_grad():
+        upper = torch.sigmoid(top.attention(top.states(batch), batch.lengths))
+        lower = torch.sigmoid(below.attention(below.states(batch), batch.lengths))
+        scores, labels = levels.top(batch, 5)
     for text in range(2):
         kept = upper[text].topk(2)[1].tolist()
         expected = {

@@ -154,6 +154,7 @@ def test_a_model_is_what_it_was_when_loaded(clusters, tmp_path):
     train = Dataset.from_texts(*topic_texts(200, seed=0), source="train")
     settings = {
         "encoder": tiny_bert(),
+        "rankers": False,
         "epochs": 2,
         "max_length": 16,
         "chosen": "2",
@@ -171,8 +172,8 @@ def test_a_step_moves_only_labels_that_it_has_scored():
     train = Dataset.from_texts(*topic_texts(200, seed=0), source="train")
     settings = {
         "encoder": tiny_bert(), "epochs": 4, "max_length": 16, "clusters": "4", "taps": "1-1-2",
-        "chosen": "1", "sparse": True, "learning_rate": 1e-3, "rates": ("head=0.02",), "pooling": "mean",
-        "batch_size": 16,
+        "chosen": "1", "sparse": True, "rankers": False, "learning_rate": 1e-3, "rates": ("head=0.02",),
+        "pooling": "mean", "batch_size": 16,
     }  # fmt: skip
     model = treetop.make("cascadexml", **settings).fit(train)
     assert model.course["epochs"][-1]["loss"] < 0.6 * model.course["epochs"][0]["loss"]
@@ -209,6 +210,7 @@ def test_recall_of_levels_by_hand():
 def test_recall_of_levels_of_a_model():
     train = Dataset.from_texts(*topic_texts(60, seed=0), source="train")
     settings = {"encoder": tiny_bert(), "epochs": 1, "max_length": 16, "batch_size": 16, "device": "cpu"}
+    settings["rankers"] = False
     shape = {"clusters": "2-3", "taps": "1-1-2-2"}
     model = treetop.make("cascadexml", **settings, **shape, chosen="1").fit(train)
     levels = model.level_recall(train)

@@ -137,6 +137,7 @@ def test_clusters_of_labels_are_saved(tmp_path):
     train = Dataset.from_texts(*topic_texts(200, seed=0), source="train")
     settings = {
         "encoder": tiny_bert(),
+        "rankers": False,
         "epochs": 2,
         "max_length": 16,
         "layers": 2,

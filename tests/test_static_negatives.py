@@ -18,6 +18,7 @@ from treetop.neural.static_negatives import StaticNegatives, fixed_clusters
 QUICK = {
     "encoder": tiny_bert(), "epochs": 2, "batch_size": 16, "max_length": 16, "layers": 2, "cluster_size": 2,
     "hidden": 8, "visited": 2, "device": "cpu", "threads": 1, "learning_rate": 1e-3,
+    "rankers": False,
 }  # fmt: skip
 KINDS = ["static", "static-own"]
 
@@ -142,7 +143,7 @@ def test_without_clusters_there_is_one_stage(negatives, train):
 
 
 def test_rankers_see_the_vectors_of_the_labels_encoder(train):
-    model = treetop.make("lightxml", **QUICK, negatives="static-own", rankers=True).fit(train)
+    model = treetop.make("lightxml", **(QUICK | {"rankers": True}), negatives="static-own").fit(train)
     (batch,) = model._examples(train).batches([np.arange(len(train))], torch.device("cpu"))
     found = model._vectors(model._examples(train), torch.device("cpu"))
     assert np.allclose(found, model.network.own(batch).detach().numpy(), atol=1e-5)
