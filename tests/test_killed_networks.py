@@ -1,0 +1,73 @@
+"""Networks with label trees that are killed while they learn, and go on to the same end."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import treetop
+from test_contract import topic_texts
+from tiny_bert import tiny_bert
+from treetop import Dataset, checkpoints
+from treetop.neural.training import Training
+
+ENCODED = {
+    "encoder": tiny_bert(), "epochs": 2, "batch_size": 16, "max_length": 16, "learning_rate": 1e-3,
+    "save_every": 0, "device": "cpu", "threads": 1,
+}  # fmt: skip
+LIGHT = ENCODED | {"layers": 2, "cluster_size": 2, "visited": 2, "hidden": 8}
+CASCADE = ENCODED | {"clusters": (3,), "taps": (1, 1, 2), "chosen": (2,)}
+ATTENTION = {
+    "epochs": 2, "batch_size": 16, "hidden": 8, "scorer": (8,), "dimension": 8, "clusters": (3,), "chosen": 2,
+    "save_every": 0, "device": "cpu", "threads": 1,
+}  # fmt: skip
+STEPS = 8
+"""In two epochs of 60 texts."""
+
+
+class KilledError(Exception):
+    pass
+
+
+@pytest.fixture(scope="module")
+def train() -> Dataset:
+    return Dataset.from_texts(*topic_texts(60, seed=0), source="train")
+
+
+@pytest.mark.parametrize(
+    ("method", "settings", "killed_in", "together"),
+    [
+        ("lightxml", LIGHT, 3, STEPS),
+        ("lightxml", LIGHT | {"cluster_size": 1, "average": "swa"}, 6, STEPS),
+        ("lightxml", LIGHT | {"sparse": True}, 5, STEPS),
+        ("cascadexml", CASCADE, 3, STEPS),
+        ("cascadexml", CASCADE | {"sparse": True, "schedule": "cosine-ends"}, 6, STEPS),
+        ("attention-xml", ATTENTION, 3, 2 * STEPS),
+        ("attention-xml", ATTENTION, STEPS + 3, 2 * STEPS),
+        ("attention-xml", ATTENTION | {"warm_start": False}, STEPS + 1, 2 * STEPS),
+    ],
+)
+def test_a_killed_training_goes_on_to_the_same_end(
+    train, tmp_path, monkeypatch, method, settings, killed_in, together
+):
+    whole = treetop.make(method, **settings).fit(train)
+    moves = []
+    move = Training._move
+
+    def dying(self):
+        moves.append(1)
+        if len(moves) == killed_in:
+            raise KilledError
+        move(self)
+
+    monkeypatch.setattr(Training, "_move", dying)
+    with pytest.raises(KilledError), checkpoints.keeping(tmp_path / "kept", resume=True):
+        treetop.make(method, **settings).fit(train)
+    with checkpoints.keeping(tmp_path / "kept", resume=True):
+        resumed = treetop.make(method, **settings).fit(train)
+    assert len(moves) == together + 1  # the step that was not finished is the only one made twice
+    expected, found = whole.network.state_dict(), resumed.network.state_dict()
+    assert all(torch.equal(found[name], value) for name, value in expected.items())
+    lists = [model.predict(train, k=3) for model in (whole, resumed)]
+    assert (lists[0].to_csr() != lists[1].to_csr()).nnz == 0
+    assert not (tmp_path / "kept").exists()
