@@ -114,7 +114,7 @@ def cascade(encoder: Encoder, *, sparse: bool) -> CascadeNetwork:
 def attention() -> AttentionNetwork:
     config = AttentionConfig(hidden=512, scorer=(512, 256))
     parents = spread(LABELS, ATTENTION_CLUSTERS)
-    return AttentionNetwork(nn.Embedding(WORDS, DIMENSION, sparse=True), config, parents, first=False)
+    return AttentionNetwork(nn.Embedding(WORDS, DIMENSION), config, parents, first=False)
 
 
 def seconds_of_an_epoch(

@@ -84,7 +84,7 @@ def batch_of(rng, lengths, positives, parents=None):
     return Batch(tokens, torch.tensor(lengths), torch.arange(len(lengths)), marks, parents)
 
 
-def test_loss_is_the_mean_over_candidates():
+def test_loss_is_the_mean_over_places_for_candidates():
     torch.manual_seed(0)
     parents = np.array([1, 0, 1, 1, 2])
     network = AttentionNetwork(nn.Embedding(9, 4), SMALL, parents, first=False).eval()
@@ -96,7 +96,7 @@ def test_loss_is_the_mean_over_candidates():
     expected = sum(
         functional.binary_cross_entropy_with_logits(scores[text, node], torch.tensor(target))
         for text, node, target in terms
-    ) / len(terms)
+    ) / (2 * 6)  # places: two parents with up to three children each
     assert torch.allclose(network(batch), expected, atol=1e-6)
 
 
@@ -164,6 +164,41 @@ SETTINGS = {
     "spread": 0.5,
     "learning_rate": 0.01,
 }
+
+
+SHORT = SETTINGS | {"epochs": 3, "dropout": 0.9, "average": "none", "device": "cpu"}
+TREE = {"clusters": (3,), "chosen": 2}
+
+
+@pytest.mark.parametrize("settings", [{"flat": True}, TREE])
+def test_epochs_are_judged_by_the_network_as_it_answers(settings):
+    train = Dataset.from_texts(*topic_texts(100, seed=0), source="train")
+    test = Dataset.from_texts(*topic_texts(40, seed=1), source="test")
+    told = []
+    model = treetop.make("attention-xml", **(SHORT | settings)).fit(
+        train, validation=test, on_epoch=told.append
+    )
+    assert max(entry["P@1"] for entry in told) == pytest.approx(model.evaluate(test)["P@1"])
+    assert len(told) == SHORT["epochs"]  # only of the level that is judged
+
+
+def test_parts_of_batches_add_up():
+    train = Dataset.from_texts(*topic_texts(60, seed=0), source="train")
+    plain = {"epochs": 1, "optimizer": "sgd", "learning_rate": 0.5, "dropout": 0, "embedding_dropout": 0}
+    whole, parts = (
+        treetop.make("attention-xml", **(SHORT | TREE | plain), micro_batch=size).fit(train)
+        for size in (0, 5)
+    )
+    for name, value in whole.network.state_dict().items():
+        torch.testing.assert_close(parts.network.state_dict()[name], value, atol=1e-5, rtol=1e-4)
+
+
+def test_levels_without_a_warm_start_have_their_own_new_words():
+    train = Dataset.from_texts(*topic_texts(60, seed=0), source="train")
+    settings = SHORT | TREE | {"epochs": 1, "learning_rate": 1e-9, "spread": 0.01, "warm_start": False}
+    model = treetop.make("attention-xml", **settings).fit(train)
+    first, second = (model.network.level(number).words.weight for number in range(2))
+    assert first.std() < 0.02 and second.std() < 0.02 and not torch.equal(first, second)
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,14 @@ def test_nodes_are_counted_level_by_level():
     assert above.tolist() == [sum(node in row for row in rows) for node in range(2)]
 
 
+def test_no_node_outside_the_beam_is_sampled():
+    """One of three nodes is chosen, and has two children: no more are there for the next level."""
+    made, vector = head(chosen=[1, 6]), torch.randn(2, 4)
+    above = torch.tensor([[True, False, False], [False, False, True]])
+    found = made._sampled(1, vector, above, positives_of([1], [4]))
+    assert found.tolist() == [[True, True, False, False, False, False], [False] * 4 + [True, True]]
+
+
 @pytest.mark.parametrize("score", ["weighted", "level", "path"])
 def test_scores_by_hand(score):
     made, vectors = head(score=score), vectors_of(3)
@@ -136,7 +144,14 @@ def test_scores_by_hand(score):
 
 @pytest.mark.parametrize(
     ("levels", "depth", "expected"),
-    [(4, 12, [5, 6, 8, 10, 12]), (3, 12, [9, 10, 11, 12]), (3, 6, [3, 4, 5, 6]), (4, 6, [2, 3, 4, 5, 6])],
+    [
+        (4, 12, [5, 6, 8, 10, 12]),
+        (3, 12, [9, 10, 11, 12]),
+        (3, 6, [3, 4, 5, 6]),
+        (4, 6, [2, 3, 4, 5, 6]),
+        (5, 12, [1, 2, 5, 7, 10, 12]),
+        (5, 4, [1, 1, 1, 2, 3, 4]),
+    ],
 )
 def test_taps_scale_with_the_encoder(levels, depth, expected):
     assert usual_taps(levels, depth) == expected

@@ -50,6 +50,14 @@ def stopped_before_last_level(data, folder, monkeypatch, resume=False):
             treetop.XRLinear(**SETTINGS).fit(data)
 
 
+def test_the_first_of_several_processes_alone_writes(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoints, "is_main", lambda: False)
+    with checkpoints.keeping(tmp_path / "kept", resume=True):
+        arrays = {"a": np.arange(3)}
+        assert checkpoints.keep("piece", arrays) is arrays
+    assert not (tmp_path / "kept").exists()
+
+
 def test_resumed_training_takes_over_finished_levels(data, tmp_path, monkeypatch, trained_levels):
     whole = treetop.XRLinear(**SETTINGS).fit(data)
     assert sum(trained_levels) == whole.tree.depth > 2

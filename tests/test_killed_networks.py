@@ -9,6 +9,7 @@ import treetop
 from test_contract import topic_texts
 from tiny_bert import tiny_bert
 from treetop import Dataset, checkpoints
+from treetop.neural import distributed
 from treetop.neural.training import Training
 
 ENCODED = {
@@ -27,6 +28,27 @@ STEPS = 8
 
 class KilledError(Exception):
     pass
+
+
+def test_a_state_belongs_to_a_label_tree(train, tmp_path):
+    model = treetop.make("cascadexml", **CASCADE).fit(train)
+    with checkpoints.keeping(tmp_path / "kept", resume=True):
+        tokens = model._tokens(train.texts)
+        one = model._state_name(tokens, train.Y, None)
+        model.parents[-1] = model.parents[-1][::-1].copy()
+        assert one is not None and one != model._state_name(tokens, train.Y, None)
+
+
+def test_processes_round_weights_alike_and_drop_other_units(monkeypatch):
+    monkeypatch.setattr(distributed.dist, "is_initialized", lambda: True)
+    drawn = {}
+    for rank in (0, 1):
+        monkeypatch.setattr(distributed.ranks, "rank", lambda rank=rank: rank)
+        for alike in (False, True):
+            distributed.reseed(3, 7, alike=alike)
+            drawn[rank, alike] = torch.rand(4)
+    assert torch.equal(drawn[0, True], drawn[1, True])
+    assert not torch.equal(drawn[0, False], drawn[1, False])
 
 
 @pytest.fixture(scope="module")
@@ -71,3 +93,5 @@ def test_a_killed_training_goes_on_to_the_same_end(
     lists = [model.predict(train, k=3) for model in (whole, resumed)]
     assert (lists[0].to_csr() != lists[1].to_csr()).nnz == 0
     assert not (tmp_path / "kept").exists()
+    courses = [[entry["loss"] for entry in model.course["epochs"]] for model in (whole, resumed)]
+    assert courses[0] == courses[1] and len(courses[0]) == together // 4

@@ -10,6 +10,7 @@ import treetop
 from test_contract import topic_texts
 from tiny_bert import tiny_bert
 from treetop import Dataset
+from treetop.errors import ConfigError
 from treetop.methods.lightxml import clusters_of_size
 from treetop.neural import heads
 from treetop.neural.batches import Positives
@@ -69,20 +70,20 @@ def test_a_score_is_the_product_of_two():
     for text in range(4):
         visited = set(clusters[text].topk(2)[1].tolist())
         products = [
-            float((clusters[text, c] * labels[text, label]).detach()) if c in visited else 0.0
+            float((clusters[text, c] * labels[text, label]).detach()) if c in visited else -1.0
             for label, c in enumerate(CLUSTER_OF.tolist())
         ]
         scores, ids = made.top(vectors[text : text + 1], 3)
         best = sorted(range(7), key=lambda label: -products[label])[:3]
         assert scores[0].tolist() == pytest.approx([products[label] for label in best], rel=1e-5)
         assert all(
-            products[label] == 0 or label == found for label, found in zip(best, ids[0].tolist(), strict=True)
+            products[label] < 0 or label == found for label, found in zip(best, ids[0].tolist(), strict=True)
         )
 
 
 def test_few_labels_of_many_are_scored_alone(monkeypatch):
     torch.manual_seed(0)
-    labels, factors = LabelHead(3, 40, "bce"), torch.zeros(2, 20)
+    labels, factors = LabelHead(3, 40, "bce"), torch.full((2, 20), -1.0)
     torch.nn.init.normal_(labels.weight)
     factors[0, 4], factors[0, 7], factors[1, 9] = 0.5, 0.7, 0.9
     within, vectors = (factors, torch.arange(40) % 20), torch.randn(2, 3)
@@ -131,6 +132,24 @@ def test_few_labels_have_no_clusters(labels, expected):
 def test_sizes_of_clusters(labels, most):
     count = clusters_of_size(labels, most)
     assert labels / count <= most and (count == 1 or labels / count > most / 2)
+
+
+def test_what_does_not_fit():
+    with pytest.raises(ConfigError, match=r"there is no setting 'tree\.leaf_size'"):
+        treetop.make("lightxml", **{"tree.leaf_size": 20})
+    train = Dataset.from_texts(*topic_texts(60, seed=0), source="train")
+    settings = {"encoder": tiny_bert(), "epochs": 1, "max_length": 16, "layers": 2, "cluster_size": 2}
+    with pytest.raises(ConfigError, match="optimizer=sgd: sparse gradients and 16-bit weights are for adamw"):
+        treetop.make("lightxml", **settings, sparse=True, optimizer="sgd").fit(train)
+
+
+def test_rare_labels_may_weigh_more():
+    train = Dataset.from_texts(*topic_texts(60, seed=0), source="train")
+    settings = {"encoder": tiny_bert(), "epochs": 1, "max_length": 16, "layers": 2, "rankers": False}
+    for size in (1, 2):
+        model = treetop.make("lightxml", **settings, cluster_size=size, label_weights="propensity").fit(train)
+        weights = model.network.head.of_labels.label_weights.numpy()
+        assert np.all(np.diff(weights[np.argsort(train.label_counts, kind="stable")]) <= 1e-6)
 
 
 def test_clusters_of_labels_are_saved(tmp_path):

@@ -11,6 +11,7 @@ from test_contract import topic_texts
 from test_lightxml import CLUSTER_OF, by_hand, head, positives_of
 from tiny_bert import tiny_bert
 from treetop import Dataset, checkpoints
+from treetop.errors import ConfigError
 from treetop.neural.batches import Examples
 from treetop.neural.losses import Shortlist
 from treetop.neural.static_negatives import StaticNegatives, fixed_clusters
@@ -136,10 +137,10 @@ def test_a_training_that_is_stopped_goes_on_to_the_same_end(negatives, train, tm
     assert [entry["stage"] for entry in again.course["epochs"]] == [1, 1, 2, 2]
 
 
-@pytest.mark.parametrize("negatives", KINDS)
-def test_without_clusters_there_is_one_stage(negatives, train):
-    model = treetop.make("lightxml", **(QUICK | {"cluster_size": 1}), negatives=negatives).fit(train)
-    assert all("stage" not in entry for entry in model.course["epochs"])
+@pytest.mark.parametrize("size", [0, 1, 6])
+def test_without_clusters_there_are_no_static_negatives(size, train):
+    with pytest.raises(ConfigError, match="negatives=static is about clusters of labels, and there are none"):
+        treetop.make("lightxml", **(QUICK | {"cluster_size": size}), negatives="static").fit(train)
 
 
 def test_rankers_see_the_vectors_of_the_labels_encoder(train):

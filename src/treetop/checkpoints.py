@@ -95,9 +95,12 @@ def find(name: str | None) -> dict[str, npt.NDArray] | None:
 
 
 def keep(name: str | None, arrays: Mapping[str, npt.NDArray]) -> Mapping[str, npt.NDArray]:
-    """Writes a finished piece, whole or not at all, and gives it back as it is to be used from now on."""
+    """Writes a finished piece, whole or not at all, and gives it back as it is to be used from now on.
+
+    Of several processes of one training the first alone writes.
+    """
     folder = _folder.get()
-    if folder is None or name is None:
+    if folder is None or name is None or not is_main():
         return arrays
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -30,7 +30,27 @@ VECTOR_ENTRIES = 400_000_000
 
 
 @dataclass(frozen=True)
-class TreeConfig(Config):
+class ClusteringConfig(Config):
+    """How labels are clustered, whatever the shape of their tree."""
+
+    spherical: bool = setting(True, "by cosine to normalised centres, else by distance to means")
+    iterations: int = setting(20, "k-means iterations at most", at_least=1)
+    vectors: str = setting(
+        "pifa",
+        "what stands for a label: its texts' features (pifa), their labels (co-occurrence), both of these, "
+        "its own text's features (label-text), pifa and label-text side by side (concat) or added up (sum)",
+        choices=(*FROM_EXAMPLES, "label-text", "concat", "sum"),
+    )
+    text_weight: float = setting(
+        0.5, "share of the label text where vectors is concat or sum", at_least=0, at_most=1
+    )
+    vector_size: int = setting(1000, "largest entries of a label's vector that are kept; 0: all", at_least=0)
+    vector_min_df: int = setting(2, "texts that must have a feature for it to count in a vector", at_least=1)
+    share_rows: bool = setting(True, "a text with n labels counts 1/sqrt(n) in each of their vectors")
+
+
+@dataclass(frozen=True)
+class TreeConfig(ClusteringConfig):
     """How labels are clustered into a tree."""
 
     kind: str = setting(
@@ -49,20 +69,6 @@ class TreeConfig(Config):
     depth: int | None = setting(
         3, f"cluster levels of an unbalanced tree at most; none: 2, or 3 from {MANY:,} labels on", at_least=1
     )
-    spherical: bool = setting(True, "by cosine to normalised centres, else by distance to means")
-    iterations: int = setting(20, "k-means iterations at most", at_least=1)
-    vectors: str = setting(
-        "pifa",
-        "what stands for a label: its texts' features (pifa), their labels (co-occurrence), both of these, "
-        "its own text's features (label-text), pifa and label-text side by side (concat) or added up (sum)",
-        choices=(*FROM_EXAMPLES, "label-text", "concat", "sum"),
-    )
-    text_weight: float = setting(
-        0.5, "share of the label text where vectors is concat or sum", at_least=0, at_most=1
-    )
-    vector_size: int = setting(1000, "largest entries of a label's vector that are kept; 0: all", at_least=0)
-    vector_min_df: int = setting(2, "texts that must have a feature for it to count in a vector", at_least=1)
-    share_rows: bool = setting(True, "a text with n labels counts 1/sqrt(n) in each of their vectors")
 
     def check(self) -> None:
         if self.top is not None and (self.levels is not None or self.kind != "balanced"):

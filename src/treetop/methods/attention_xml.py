@@ -18,14 +18,12 @@ from scipy import sparse
 from .. import checkpoints
 from ..config import part, setting
 from ..errors import ConfigError
-from ..neural.arrays import to_array, to_tensor
 from ..neural.attention_network import AttentionConfig, AttentionLevels, AttentionNetwork, usual_levels
 from ..neural.batches import Examples
 from ..neural.config import TrainingConfig
-from ..neural.device import chosen_precision, seeded
+from ..neural.device import chosen_precision
 from ..neural.ranking import rank
-from ..neural.resuming import TrainingStates
-from ..neural.training import Course, Judge, OnEpoch, Training
+from ..neural.training import Course, Judge, OnEpoch
 from ..search_space import SearchSpace
 from .clustered import ClusteredConfig, ClusteredMethod
 from .neural import Tokens
@@ -82,7 +80,7 @@ class AttentionXML(ClusteredMethod, WordMethod):
     def _build(self, labels: int, *, trained: bool) -> AttentionLevels:
         levels = []
         for number, parents in enumerate(self.parents):
-            words = self._vectors_of_words(trained=trained or number > 0)
+            words = self._vectors_of_words(trained=trained or (number > 0 and self.config.warm_start))
             words.weight.requires_grad = self.config.words.trainable
             levels.append(AttentionNetwork(words, self.config.attention, parents, first=number == 0))
         return AttentionLevels(levels, self.config.chosen)
@@ -103,65 +101,26 @@ class AttentionXML(ClusteredMethod, WordMethod):
         together = Course()
         relevance = self._relevance(Y)
         for number, true in enumerate(relevance):
-            level = self.network.level(number)
-            shortlist = (
-                None if number == 0 else self._shortlist(examples, relevance[number - 1], number, device)
-            )
-            own = checkpoints.name_of("attention", name, number)
-            if not self._found(level, own):
-                if number and self.config.warm_start:
+            last = number + 1 == len(relevance)
+            level, shortlist = self.network.level(number), None
+            if number:
+                shortlist = self._shortlist(examples, relevance[number - 1], number, device)
+                if self.config.warm_start:
                     level.start_from(self.network.level(number - 1))
-                last = number + 1 == len(relevance)
-                self.network.depth = number + 1
-                course = self._teach_level(
-                    level, number, Examples(tokens, true, shortlist=shortlist), device,
-                    states=TrainingStates(checkpoints.name_of("attention-state", name, number)),
-                    judge=judge if last else None, on_epoch=on_epoch,
-                )  # fmt: skip
-                checkpoints.keep(own, {key: to_array(value) for key, value in level.state_dict().items()})
-                together.entries += [entry | {"level": number + 1} for entry in course.entries]
-                together.seconds += course.seconds
-                together.best_epoch = course.best_epoch
-                together.epoch = course.epoch
-        self.network.depth = len(relevance)
-        return together
-
-    def _teach_level(
-        self,
-        level: AttentionNetwork,
-        number: int,
-        examples: Examples,
-        device: torch.device,
-        *,
-        states: TrainingStates,
-        judge: Judge | None,
-        on_epoch: OnEpoch | None,
-    ) -> Course:
-        config = self.config
-        seed = config.seed + number
-        with seeded(seed, device):
-            training = Training(
+            self.network.depth = number + 1
+            course = self._train_network(
                 level,
-                examples,
-                config.training,
-                epochs=config.epochs,
-                batch_size=config.batch_size,
-                seed=seed,
-                device=device,
-                judge=judge,
-                states=states,
-                on_epoch=on_epoch,
+                Examples(tokens, true, shortlist=shortlist),
+                device,
+                about=f", level {number + 1} of {len(relevance)}, {level.nodes:,} nodes",
+                name=checkpoints.name_of("attention", name, number),
+                judge=judge if last else None,
+                on_epoch=on_epoch if last else None,
             )
-            of = f"level {number + 1} of {len(self.parents)}, {level.nodes:,} nodes"
-            return training.run(f"Training {self.name}, {of}")
-
-    def _found(self, level: AttentionNetwork, name: str | None) -> bool:
-        """Whether the level was finished before; it has its weights then."""
-        kept = checkpoints.find(name)
-        if kept is None:
-            return False
-        level.load_state_dict({key: to_tensor(np.array(value)) for key, value in kept.items()})
-        return True
+            together.entries += [entry | {"level": number + 1} for entry in course.entries]
+            together.seconds += course.seconds
+            together.best_epoch, together.epoch = course.best_epoch, course.epoch
+        return together
 
     def _nodes(self, level: int) -> int:
         return len(self.parents[level])

@@ -24,6 +24,7 @@ from ..neural.batches import Examples
 from ..neural.device import chosen_device, chosen_precision, memory_told, using_threads
 from ..neural.encoder_network import HeadedEncoder, vectors_and_labels
 from ..neural.heads import Counts
+from ..neural.ranking import as_lists
 from ..store import under_prefix, with_prefix
 from .base import Ranked
 from .cat_rankers import CatRankers, CatRankersConfig
@@ -114,8 +115,7 @@ class CatRankedMethod(EncodedMethod):
         with using_threads(self.threads), memory_told():
             device = chosen_device(self.config.device)
             vectors, labels, scores = self._seen(self._examples(dataset), device, depth if share else 0)
-        indptr = np.arange(len(vectors) + 1, dtype=np.int64) * depth
-        lists = [(indptr, labels.reshape(-1), scores.reshape(-1))] if share else []
+        lists: list[Ranked] = [as_lists(labels, scores)] if share else []
         lists.append(self.rankers.rank(dataset.texts, vectors, depth if share else k, threads=self.threads))
         ranked = lists[0] if len(lists) == 1 else combine(lists, [share, 1 - share], k, self.threads)
         return ranked[0], self.used[ranked[1]].astype(np.int32), ranked[2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from ..data import Dataset
 from ..errors import ModelError
 from ..features import TfidfConfig
 from ..sparse import binarize, merge_columns
-from ..tree import TreeConfig, trees_of
+from ..tree import ClusteringConfig, TreeConfig, trees_of
 from .features import USUAL_TFIDF, fitted_tfidf
 from .neural import NeuralMethod
 
@@ -27,7 +28,7 @@ class ClusteredConfig(Config):
     """Settings of every such method, beside those of its tokens."""
 
     tfidf: TfidfConfig = part(USUAL_TFIDF, "what labels are clustered by")
-    tree: TreeConfig = part(TreeConfig(), "how they are clustered")
+    tree: ClusteringConfig = part(ClusteringConfig(), "how they are clustered")
 
 
 class ClusteredMethod(NeuralMethod):
@@ -52,7 +53,7 @@ class ClusteredMethod(NeuralMethod):
             return
         assert dataset.texts is not None
         _, X = self._known_terms(config.tfidf) or fitted_tfidf(config.tfidf, dataset.texts, self.threads)
-        wanted = config.tree.replace_settings({"levels": sizes})
+        wanted = TreeConfig(**dataclasses.asdict(config.tree), levels=sizes)
         tree = trees_of(X, Y, wanted, seeds=[config.seed], threads=self.threads)[0]
         self.parents = [tree.parents(level) for level in range(tree.depth)]
         of_label = np.empty(Y.shape[1], np.int64)

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from .. import checkpoints
 from ..config import part, setting
+from ..errors import ConfigError
 from ..neural.batches import Examples
 from ..neural.cluster_head import ClusterHead
 from ..neural.config import TrainingConfig
@@ -86,7 +87,13 @@ class LightXML(SampledMethod):
     def _sizes(self, labels: int) -> tuple[int, ...]:
         size = self.config.cluster_size or (1 if labels <= FEW else 100)
         count = clusters_of_size(labels, size)
-        return (count,) if 1 < count < labels and size > 1 else ()
+        sizes = (count,) if 1 < count < labels and size > 1 else ()
+        if not sizes and self.config.negatives != "dynamic":
+            raise ConfigError(
+                f"negatives={self.config.negatives} is about clusters of labels, and there are none: set"
+                f" cluster_size to less than the {labels:,} labels, and more than 1"
+            )
+        return sizes
 
     def _build(self, labels: int, *, trained: bool) -> Network:
         config = self.config

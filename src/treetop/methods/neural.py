@@ -19,13 +19,14 @@ from .. import checkpoints
 from ..config import part, setting
 from ..data import Dataset
 from ..data.digest import data_digest
-from ..errors import DataError, ModelError
+from ..errors import ConfigError, DataError, ModelError
 from ..features import Tfidf, TfidfConfig
 from ..metrics import Metrics, evaluate, inverse_propensity, parse_metric
 from ..neural.arrays import to_array, to_tensor
 from ..neural.batches import Examples
 from ..neural.config import TrainingConfig
 from ..neural.device import chosen_device, chosen_precision, memory_told, seeded, using_threads
+from ..neural.heads import Head
 from ..neural.network import Network
 from ..neural.ranking import rank
 from ..neural.resuming import TrainingStates
@@ -185,9 +186,27 @@ class NeuralMethod(Method):
     ) -> Course:
         """Trains the network; states of the training are kept under ``name``."""
         assert self.network is not None
-        config, width = self.config, self.network.fixed_width
+        width = self.network.fixed_width
+        about = "" if width is None else f", every text padded or cut to {width} words"
+        return self._train_network(
+            self.network, examples, device, about=about, name=name, judge=judge, on_epoch=on_epoch
+        )
+
+    def _train_network(
+        self,
+        network: Network,
+        examples: Examples,
+        device: torch.device,
+        *,
+        about: str,
+        name: str | None,
+        judge: Judge | None,
+        on_epoch: OnEpoch | None,
+    ) -> Course:
+        """One training of a network, or of a part of one; ``about`` it for the progress bar."""
+        config = self.config
         training = Training(
-            self.network,
+            network,
             examples,
             config.training,
             epochs=config.epochs,
@@ -198,23 +217,31 @@ class NeuralMethod(Method):
             states=TrainingStates(name),
             on_epoch=on_epoch,
         )
-        told = "" if width is None else f", every text padded or cut to {width} words"
-        return training.run(f"Training {self.name}{told}")
+        return training.run(f"Training {self.name}{about}")
 
     def _state_name(self, tokens: Tokens, Y: sparse.csr_matrix, validation: Dataset | None) -> str | None:
         """Of the states of this training: made from all that they depend on."""
         settings = self.config.to_dict()
         del settings["threads"], settings["training"]["save_every"], settings["training"]["tensorboard"]
         judged_on = None if validation is None or checkpoints.folder() is None else data_digest(validation)
-        return checkpoints.name_of("network", *tokens, Y.indptr, Y.indices, Y.data, settings, judged_on)
+        return checkpoints.name_of(
+            "network",
+            *tokens,
+            Y.indptr,
+            Y.indices,
+            Y.data,
+            *self._prepared_state().values(),
+            settings,
+            judged_on,
+        )
 
     def _weigh_labels(self, dataset: Dataset) -> None:
         assert self.network is not None
         weights = inverse_propensity(dataset.label_counts[self.used], len(dataset))
         head = getattr(self.network, "head", None)
-        if head is None or not hasattr(head, "label_weights"):
-            raise ModelError(f"label_weights: {self.name} weighs all labels alike")
-        head.label_weights = torch.from_numpy((weights / weights.mean()).astype(np.float32))
+        if not isinstance(head, Head):
+            raise ConfigError(f"label_weights: {self.name} weighs all labels alike")
+        head.of_labels.label_weights = torch.from_numpy((weights / weights.mean()).astype(np.float32))
 
     def _judge_of(self, validation: Dataset, train: Dataset) -> Judge:
         name, k = parse_metric(self.config.training.metric)

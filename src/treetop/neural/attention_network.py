@@ -5,7 +5,7 @@
 The first level scores all its nodes. Each of the others scores, for a text, the children of some nodes of the
 level above: its candidates.
 
-    loss     mean over texts and candidates of bce(y_c, z_c)
+    loss     mean over texts and places for candidates of bce(y_c, z_c)
     search   S_c = σ(z_c) · S_parent,  the best C nodes of each level, the best k labels of the last
 """
 
@@ -31,7 +31,8 @@ from .network import Network
 BLOCK = 1 << 27
 """Shares of attention (texts × words × nodes) that are kept at a time."""
 MANY = 100_000
-"""Nodes of a level that get sparse gradients: a step then moves only those it has seen."""
+"""Nodes of a level that get sparse gradients: a step then moves only those it has seen. And labels that get
+three levels of clusters above them."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class AttentionNetwork(Network):
         scores = self.attention(states, batch.lengths, candidates)
         targets = true.gather(1, candidates).to(scores)
         losses = functional.binary_cross_entropy_with_logits(scores, targets, reduction="none")
-        return (losses * inside).sum() / inside.sum().clamp(min=1)
+        return (losses * inside).sum() / inside.numel()  # as many for every batch, so that parts add up
 
     def top(self, batch: Batch, k: int) -> tuple[Tensor, Tensor]:
         scores = torch.sigmoid(self.all_scores(self.states(batch), batch.lengths))

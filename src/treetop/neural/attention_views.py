@@ -17,8 +17,7 @@ import torch
 from ..errors import ConfigError, ModelError
 from .batches import Batch, Examples
 from .encoder import Encoder, rebuilt
-from .encoder_network import ON_PROCESSOR
-from .ranking import for_each_batch, make_ready
+from .ranking import for_each_batch
 
 Floats = npt.NDArray[np.float32]
 
@@ -51,13 +50,14 @@ def attention_views(
     encoder: Encoder, examples: Examples, layers: Sequence[int], *, batch_size: int, device: torch.device
 ) -> AttentionViews:
     """By a copy of the encoder that writes its attention out, in 32 bits; nothing is dropped."""
+    if not layers:
+        raise ConfigError("layers: name at least one")
     for layer in layers:
         if not 1 <= layer <= encoder.depth:
             raise ConfigError(f"there is no layer {layer}: the encoder has {encoder.depth}")
     plain = rebuilt(encoder.config.replace_settings({"attention": "eager"}), encoder.description())
     plain.load_state_dict(encoder.state_dict())
     plain.transformer.config.output_attentions = True
-    make_ready(plain, device)
     heads, longest = (
         int(plain.transformer.config.num_attention_heads),
         int(examples.token_counts.max(initial=1)),
@@ -76,9 +76,10 @@ def attention_views(
 
     for_each_batch(
         "Attention",
+        plain,
         use,
         examples,
-        batch_size=min(batch_size, ON_PROCESSOR) if device.type == "cpu" else batch_size,
+        batch_size=batch_size,
         device=device,
         precision=torch.float32,
     )

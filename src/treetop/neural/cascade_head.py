@@ -1,7 +1,7 @@
 """`CascadeHead`: a level of the label tree for each of several vectors of a text, all trained at once.
 
     z^(t) = W^(t) φ_t(x) + b^(t)           for the children of the nodes that level t - 1 has chosen
-    loss    Σ_t Σ_c bce(y_c, z_c)          over these children c
+    loss    Σ_t Σ_c bce(y_c, z_c)          over these children c; the released code has means over them
     chosen  the k_t best by σ(z^(t)); while training the true nodes come first
 
 φ_t are states of ever later layers of one transformer: coarse clusters need less of it than labels do.
@@ -27,7 +27,7 @@ FIRST_DROPOUT = 0.2
 
 
 class CascadeHead(Head):
-    """Levels from coarse to fine; the last are the labels, in the order of the tree."""
+    """Levels from coarse to fine; the last are the labels."""
 
     def __init__(
         self,
@@ -68,6 +68,10 @@ class CascadeHead(Head):
         assert isinstance(level, LabelHead)
         return level
 
+    @property
+    def of_labels(self) -> LabelHead:
+        return self.level(len(self.levels) - 1)
+
     def start(self, counts: Sequence[Counts], texts: int) -> None:
         self.level(0).bias.data = log_odds(counts[0], texts)
         for number, (above, own) in enumerate(itertools.pairwise(counts), 1):
@@ -93,8 +97,8 @@ class CascadeHead(Head):
         scores = self._scores(number, vector, above)
         true = torch.zeros_like(scores)
         true.index_put_((nodes.texts, nodes.labels), (nodes.weights > 0).to(true), accumulate=True)
-        best = (scores + true).topk(self.chosen[number], dim=1)[1]
-        return (true > 0).scatter_(1, best, True)
+        values, best = (scores + true).topk(self.chosen[number], dim=1)
+        return (true > 0).scatter_(1, best, values >= 0)
 
     def _scores(self, number: int, vector: Tensor, above: Tensor | None) -> Tensor:
         """σ(z) of all nodes of a level; below 0 where no parent is chosen."""
@@ -106,14 +110,13 @@ class CascadeHead(Head):
         return scores
 
     def top(self, vectors: Sequence[Tensor], k: int) -> tuple[Tensor, Tensor]:
-        """``scores, labels``: labels by their place in the tree."""
         vectors = [self.project(vectors[0]), *vectors[1:]]
         factors: Tensor | None = None
         for number, (scores, above) in enumerate(self._chosen(vectors)):
             own = scores if self.score == "weighted" else torch.ones_like(scores)
             if self.score == "path":
                 own = scores if factors is None else scores * factors[:, self.parents(number)]
-            factors = torch.where(above, own, 0)
+            factors = torch.where(above, own, -1.0)
         last = len(self.chosen)
         if factors is None:
             return self.level(last).top(vectors[last], k)

@@ -36,9 +36,15 @@ class CascadeNetwork(HeadedEncoder):
 
 
 def usual_taps(levels: int, depth: int) -> list[int]:
-    """The published layers, scaled to an encoder of ``depth`` layers: the last level always sees the last."""
-    pair, others = USUAL[levels]
-    scaled = [max(round(layer * depth / 12), 1) for layer in (pair[1], *others)]
+    """The published layers, scaled to an encoder of ``depth`` layers; of other numbers of levels even steps.
+
+    The last level always sees the last layer.
+    """
+    if levels in USUAL:
+        pair, others = USUAL[levels]
+        scaled = [max(round(layer * depth / 12), 1) for layer in (pair[1], *others)]
+    else:
+        scaled = [max(round(level * depth / levels), 1) for level in range(1, levels + 1)]
     for at in range(len(scaled) - 2, -1, -1):  # where layers are few, levels keep layers of their own
         scaled[at] = max(min(scaled[at], scaled[at + 1] - 1), 1)
     return [max(scaled[0] - 1, 1), *scaled]

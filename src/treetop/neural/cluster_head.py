@@ -2,7 +2,7 @@
 
     clusters  G(e) = σ(W_g e + b_g)                                          Eq. 1 of LightXML: bce over all
     sampled   S = labels of the best clusters by G, and of the true ones     Eq. 2
-    labels    D(e) = σ(E_S h + b_S),  h = W_h e + b_h                        Eq. 3 to 5: bce over S
+    labels    D(e) = σ(E_S h + b_S),  h = W_h e + b_h                        Eq. 3 to 5: bce over S; b is new
     score     of a label: G of its cluster times D
 
 What is sampled for a text changes with every step (dynamic negatives). Where it is not to change, one loss
@@ -51,6 +51,10 @@ class ClusterHead(Head):
         nn.init.xavier_uniform_(self.labels.weight)
         self.visited = min(visited, count)
 
+    @property
+    def of_labels(self) -> LabelHead:
+        return self.labels
+
     def start(self, counts: Sequence[Counts], texts: int) -> None:
         of_clusters, of_labels = counts
         self.clusters.bias.data = log_odds(of_clusters, texts)
@@ -82,7 +86,7 @@ class ClusterHead(Head):
         for_clusters, for_labels = seen if isinstance(seen, tuple) else (seen, seen)
         scores = torch.sigmoid(self.clusters(for_clusters).float())
         values, best = scores.topk(self.visited, dim=1)
-        kept = torch.zeros_like(scores).scatter_(1, best, values)
+        kept = torch.full_like(scores, -1).scatter_(1, best, values)
         return self.labels.top(self._narrowed(for_labels), k, within=(kept, self.cluster_of))
 
     def _true(self, positives: Positives, logits: Tensor) -> Tensor:

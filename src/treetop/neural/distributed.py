@@ -29,13 +29,14 @@ def share(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return rows[ranks.rank() :: ranks.processes()]
 
 
-def reseed(seed: int, step: int) -> None:
-    """Random numbers of each process that follow from the step alone.
+def reseed(seed: int, step: int, *, alike: bool = False) -> None:
+    """Random numbers of each process that follow from the step alone; ``alike``: the same in all.
 
-    So processes drop different units, and a training that is resumed drops those it would have dropped.
+    So processes drop different units, round weights in the same way, and a training that is resumed does what
+    it would have done.
     """
     if dist.is_initialized():
-        mixed = np.random.SeedSequence([seed, step, ranks.rank()])
+        mixed = np.random.SeedSequence([seed, step, ranks.processes() if alike else ranks.rank()])
         torch.manual_seed(int(mixed.generate_state(1, np.uint64)[0]))
 
 

@@ -74,8 +74,14 @@ class EncoderConfig(Config):
             raise ConfigError("pooling=pooler gives the vector of the last layer only: set layers=1")
 
 
+ON_PROCESSOR = 16
+"""Texts that go through the layers at a time where there is no GPU: what they need stays in its caches."""
+
+
 class Encoder(nn.Module):
     """Texts × width from a batch of tokens."""
+
+    most_on_processor = ON_PROCESSOR
 
     def __init__(self, transformer: Transformer, config: EncoderConfig, padding: int) -> None:
         super().__init__()

@@ -10,14 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from .batches import Batch, Examples
-from .encoder import Encoder
+from .encoder import ON_PROCESSOR, Encoder
 from .heads import Head, LabelHead
 from .losses import Shortlist
 from .network import Network
-from .ranking import for_each_batch, make_ready
+from .ranking import for_each_batch
 
-ON_PROCESSOR = 16
-"""Texts that go through the layers at a time where there is no GPU: what they need stays in its caches."""
 INITIAL_SPREAD = 0.02
 """Standard deviation of new weights, as in the pretrained transformers."""
 
@@ -101,16 +99,19 @@ def text_vectors(
     precision: torch.dtype,
 ) -> npt.NDArray[np.float32]:
     """Texts × width, as the encoder is now; nothing is dropped."""
-    make_ready(encoder, device)
-    if device.type == "cpu":
-        batch_size = min(batch_size, ON_PROCESSOR)
     vectors = torch.zeros((len(examples), encoder.width), device=device)
 
     def use(batch: Batch) -> None:
         vectors[batch.rows] = encoder(batch).float()
 
     for_each_batch(
-        "Vectors of texts", use, examples, batch_size=batch_size, device=device, precision=precision
+        "Vectors of texts",
+        encoder,
+        use,
+        examples,
+        batch_size=batch_size,
+        device=device,
+        precision=precision,
     )
     return vectors.cpu().numpy()
 
@@ -124,10 +125,10 @@ def vectors_and_labels(
     device: torch.device,
     precision: torch.dtype,
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-    """``vectors, labels, scores`` in one pass: what labels are scored by, and the ``k`` best of them."""
-    make_ready(network, device)
-    if device.type == "cpu":
-        batch_size = min(batch_size, ON_PROCESSOR)
+    """``vectors, labels, scores`` in one pass: what labels are scored by, and the ``k`` best of them.
+
+    A score below 0 marks a place that is left over, as for `as_lists`.
+    """
     vectors = torch.zeros((len(examples), network.encoder.width), device=device)
     labels = torch.zeros((len(examples), k), dtype=torch.int32, device=device)
     scores = torch.zeros((len(examples), k), device=device)
@@ -141,6 +142,12 @@ def vectors_and_labels(
             scores[batch.rows], labels[batch.rows] = values, ids.int()
 
     for_each_batch(
-        "Vectors of texts", use, examples, batch_size=batch_size, device=device, precision=precision
+        "Vectors of texts",
+        network,
+        use,
+        examples,
+        batch_size=batch_size,
+        device=device,
+        precision=precision,
     )
     return vectors.cpu().numpy(), labels.cpu().numpy(), scores.cpu().numpy()

@@ -22,6 +22,11 @@ FEW = 4
 class Head(nn.Module, ABC):
     """On what an encoder gives of a batch of texts: one vector of each, or several."""
 
+    @property
+    @abstractmethod
+    def of_labels(self) -> LabelHead:
+        """The scores of the labels."""
+
     @abstractmethod
     def start(self, counts: Sequence[Counts], texts: int, /) -> None:
         """Scores before training are those of frequencies.
@@ -66,6 +71,10 @@ class LabelHead(Head):
         self.label_weights: Tensor | None
         self.register_buffer("label_weights", None, persistent=False)
 
+    @property
+    def of_labels(self) -> LabelHead:
+        return self
+
     def start(self, counts: Sequence[Counts], texts: int) -> None:
         self.bias.data = log_odds(counts[-1], texts)
 
@@ -98,13 +107,14 @@ class LabelHead(Head):
     ) -> tuple[Tensor, Tensor]:
         """``scores, labels`` of the best; probabilities for bce, else the plain scores through a sigmoid.
 
-        ``within``: texts × clusters, the factor of the scores in each, and the cluster of every label.
+        ``within``: texts × clusters, the factor of the scores in each, below 0 where labels do not count, and
+        the cluster of every label. Such labels have the score -1.
         """
         if within is None:
             values, ids = self._best(hidden, k, self.weight, self.bias, None)
             return torch.sigmoid(values), ids
         factors, cluster_of = within
-        rows = (factors > 0).any(0)[cluster_of].nonzero().squeeze(1)
+        rows = (factors >= 0).any(0)[cluster_of].nonzero().squeeze(1)
         if not k <= len(rows) <= len(self.weight) // FEW:
             return self._best(hidden, k, self.weight, self.bias, within)
         few = self._best(hidden, k, self.weight[rows], self.bias[rows], (factors, cluster_of[rows]))
@@ -122,7 +132,8 @@ class LabelHead(Head):
             scores = nn.functional.linear(hidden, part).float() + bias[first:last]
             if within is not None:
                 factors, cluster_of = within
-                scores = torch.sigmoid(scores) * factors[:, cluster_of[first:last]]
+                own = factors[:, cluster_of[first:last]]
+                scores = torch.where(own < 0, -1.0, torch.sigmoid(scores) * own)
             values, ids = scores.topk(min(k, last - first), dim=1)
             ids = ids + first
             if best is not None:

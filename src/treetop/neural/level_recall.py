@@ -6,7 +6,7 @@ import torch
 
 from .batches import Batch, Examples
 from .cascade_network import CascadeNetwork
-from .ranking import for_each_batch, make_ready
+from .ranking import for_each_batch
 
 
 def level_recall(
@@ -21,9 +21,6 @@ def level_recall(
 
     The recall is a share of all true nodes of all texts together. The last level are the labels.
     """
-    make_ready(network, device)
-    if device.type == "cpu":
-        batch_size = min(batch_size, network.most_on_processor)
     head = network.head
     counts = torch.zeros((len(examples), len(head.levels), 3), dtype=torch.int64, device=device)
 
@@ -32,7 +29,13 @@ def level_recall(
         counts[batch.rows] = head.recalled(network.seen(batch), batch.positives)
 
     for_each_batch(
-        "Recall of levels", use, examples, batch_size=batch_size, device=device, precision=precision
+        "Recall of levels",
+        network,
+        use,
+        examples,
+        batch_size=batch_size,
+        device=device,
+        precision=precision,
     )
     return [
         {

@@ -17,9 +17,6 @@ class Network(nn.Module, ABC):
     records_compiled = False
     """Whether steps can be recorded as CUDA graphs after `compile_parts`: nothing is compiled anew in one."""
 
-    most_on_processor = 1 << 20
-    """Texts that are ranked at a time where there is no GPU."""
-
     @abstractmethod
     def forward(self, batch: Batch) -> Tensor:
         """The loss, mean over the texts."""

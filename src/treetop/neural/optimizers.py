@@ -139,6 +139,8 @@ def make_optimizers(module: nn.Module, config: TrainingConfig) -> list[torch.opt
         if parameter.dtype == torch.bfloat16:
             groups = narrow
         groups.setdefault((rate, decay), []).append(parameter)
+    if config.optimizer == "sgd" and (sparse or narrow):
+        raise ConfigError("optimizer=sgd: sparse gradients and 16-bit weights are for adamw")
     made: list[torch.optim.Optimizer] = []
     if plain:
         made.append(_plain(_groups(plain), config))

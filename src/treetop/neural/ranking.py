@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -16,10 +17,13 @@ from .batches import Batch, Examples, sorted_plan
 from .network import Network
 
 Ranked = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float32]]
+Number = TypeVar("Number", np.int32, np.int64)
 MANY = 10_000
 """Texts that are worth a progress bar."""
-_weights: WeakKeyDictionary[nn.Module, list[nn.Parameter]] = WeakKeyDictionary()
-"""Of networks that predict. To walk over all layers takes a millisecond, so it is done once."""
+ON_PROCESSOR = 1 << 20
+"""Texts that go through a module at a time where there is no GPU, unless it has its `most_on_processor`."""
+_parts: WeakKeyDictionary[nn.Module, tuple[list[nn.Module], list[nn.Parameter]]] = WeakKeyDictionary()
+"""What is inside of modules that predict. To walk over all layers takes a millisecond, so it is done once."""
 
 
 def rank(
@@ -31,10 +35,7 @@ def rank(
     device: torch.device,
     precision: torch.dtype,
 ) -> Ranked:
-    """``indptr, labels, scores``: the ``k`` best of every text, best first."""
-    make_ready(network, device)
-    if device.type == "cpu":
-        batch_size = min(batch_size, network.most_on_processor)
+    """``indptr, labels, scores``: the ``k`` best of every text, best first; fewer if no more are found."""
     labels = torch.zeros((len(examples), k), dtype=torch.int64, device=device)
     scores = torch.zeros((len(examples), k), device=device)
 
@@ -42,18 +43,36 @@ def rank(
         values, ids = network.top(batch, k)
         scores[batch.rows], labels[batch.rows] = values.float(), ids
 
-    for_each_batch("Ranking labels", use, examples, batch_size=batch_size, device=device, precision=precision)
-    indptr = np.arange(len(examples) + 1, dtype=np.int64) * k
-    return indptr, labels.cpu().numpy().reshape(-1), scores.cpu().numpy().reshape(-1)
+    for_each_batch(
+        "Ranking labels",
+        network,
+        use,
+        examples,
+        batch_size=batch_size,
+        device=device,
+        precision=precision,
+    )
+    return as_lists(labels.cpu().numpy(), scores.cpu().numpy())
+
+
+def as_lists(
+    labels: npt.NDArray[Number], scores: npt.NDArray[np.float32]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[Number], npt.NDArray[np.float32]]:
+    """Texts × k → lists. A score below 0 marks a place that is left over."""
+    real = scores >= 0
+    indptr = np.concatenate([[0], np.cumsum(real.sum(1), dtype=np.int64)])
+    return indptr, labels[real], scores[real]
 
 
 def make_ready(network: nn.Module, device: torch.device) -> None:
     """For predictions on a device."""
-    if network.training:
+    parts = _parts.get(network)
+    if parts is None:
+        inside = [module for module in network.modules() if module is not network]
+        parts = _parts[network] = inside, list(network.parameters())
+    modules, weights = parts
+    if network.training or any(module.training for module in modules):
         network.eval()
-    weights = _weights.get(network)
-    if weights is None:
-        weights = _weights[network] = list(network.parameters())
     if any(
         weight.device.type != device.type or device.index not in (None, weight.device.index)
         for weight in weights
@@ -63,6 +82,7 @@ def make_ready(network: nn.Module, device: torch.device) -> None:
 
 def for_each_batch(
     title: str,
+    network: nn.Module,
     use: Callable[[Batch], None],
     examples: Examples,
     *,
@@ -70,7 +90,13 @@ def for_each_batch(
     device: torch.device,
     precision: torch.dtype,
 ) -> None:
-    """Calls ``use``, without gradients, for batches of all texts; of smaller ones, if the memory runs out."""
+    """Calls ``use``, without gradients, for batches of all texts; of smaller ones, if the memory runs out.
+
+    The network is brought to the device first, and drops nothing.
+    """
+    make_ready(network, device)
+    if device.type == "cpu":
+        batch_size = min(batch_size, getattr(network, "most_on_processor", ON_PROCESSOR))
     while True:
         plan = sorted_plan(examples.token_counts, batch_size)
         bar = step(title) if len(examples) >= MANY else contextlib.nullcontext()

@@ -21,9 +21,9 @@ from ..sparse import binarize
 from .batches import Batch, Examples
 from .cluster_head import ClusterHead
 from .encoder import Encoder
-from .encoder_network import ON_PROCESSOR, HeadedEncoder
+from .encoder_network import HeadedEncoder
 from .losses import Shortlist
-from .ranking import for_each_batch, make_ready
+from .ranking import for_each_batch
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -96,9 +96,6 @@ def fixed_clusters(
     precision: torch.dtype,
 ) -> sparse.csr_matrix:
     """Texts × clusters: for each its true ones and the best by the clusters as they are trained."""
-    make_ready(network, device)
-    if device.type == "cpu":
-        batch_size = min(batch_size, ON_PROCESSOR)
     rows: list[Tensor] = []
     clusters: list[Tensor] = []
 
@@ -109,7 +106,13 @@ def fixed_clusters(
         clusters.append(found.cpu())
 
     for_each_batch(
-        "Clusters of texts", use, examples, batch_size=batch_size, device=device, precision=precision
+        "Clusters of texts",
+        network,
+        use,
+        examples,
+        batch_size=batch_size,
+        device=device,
+        precision=precision,
     )
     places = torch.cat(rows).numpy(), torch.cat(clusters).numpy()
     shape = len(examples), network.head.clusters.out_features

@@ -217,6 +217,7 @@ class Training:
 
     def _move(self) -> None:
         distributed.sum_gradients(self.network)
+        distributed.reseed(self.seed, self.course.step, alike=True)
         if self.clipping.is_on:
             for optimizer in self.optimizers:
                 self.scaler.unscale_(optimizer)

@@ -125,8 +125,10 @@ def _claim(verdict: Verdict, comparison: Comparison) -> list[str]:
 
 
 def _published(study: Study, comparison: Comparison) -> str:
-    """Figures of every row here and, beside them, as published."""
+    """Figures of every row here and, beside them, as published, if there are any."""
     metrics = [m for m in comparison.metrics if any(m in figures for figures in study.published.values())]
+    if not metrics:
+        return ""
     header = ["row"]
     for metric in metrics:
         header += [metric, study.published_on]

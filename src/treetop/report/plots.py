@@ -145,12 +145,14 @@ def _judged_by(comparison: Comparison, name: str) -> str | None:
     """The metric that a network's epochs were judged by; None where nothing was held out."""
     run = comparison.runs[name][0]
     metric: str | None = run.config.get("training", {}).get("metric")
-    return metric if run.epochs and metric in run.epochs[0] else None
+    return metric if run.epochs and metric in run.epochs[-1] else None
 
 
 def _means_over_seeds(comparison: Comparison, name: str, figure: str) -> list[float]:
-    """Of every epoch that some run has; a run that stopped early has no say after its end."""
-    courses = [[float(epoch[figure]) for epoch in run.epochs] for run in comparison.runs[name]]
+    """Of every epoch that some run has it of; a run that stopped early has no say after its end."""
+    courses = [
+        [float(epoch[figure]) for epoch in run.epochs if figure in epoch] for run in comparison.runs[name]
+    ]
     longest = max(map(len, courses))
     of_epoch = ([course[at] for course in courses if at < len(course)] for at in range(longest))
     return [sum(values) / len(values) for values in of_epoch]
