@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from .explanation import Explanation as Explanation
     from .methods import load as load
     from .methods import make as make
+    from .methods.attention_xml import AttentionXML as AttentionXML
     from .methods.bonsai import Bonsai as Bonsai
+    from .methods.cascadexml import CascadeXML as CascadeXML
     from .methods.cnn_baseline import CNNBaseline as CNNBaseline
     from .methods.dismec import DiSMEC as DiSMEC
     from .methods.ensemble import Ensemble as Ensemble
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from .methods.hybrid import Hybrid as Hybrid
     from .methods.kim_cnn import KimCNN as KimCNN
     from .methods.kim_cnn import KimCNNSoftmax as KimCNNSoftmax
+    from .methods.lightxml import LightXML as LightXML
     from .methods.neighbours import NearestNeighbours as NearestNeighbours
     from .methods.parabel import Parabel as Parabel
     from .methods.plt import PLT as PLT
@@ -42,7 +45,9 @@ if TYPE_CHECKING:
     from .tuning import tune as tune
 
 _HOMES = {
+    "AttentionXML": ".methods.attention_xml",
     "Bonsai": ".methods.bonsai",
+    "CascadeXML": ".methods.cascadexml",
     "CNNBaseline": ".methods.cnn_baseline",
     "Dataset": ".data",
     "DiSMEC": ".methods.dismec",
@@ -53,6 +58,7 @@ _HOMES = {
     "KimCNN": ".methods.kim_cnn",
     "KimCNNSoftmax": ".methods.kim_cnn",
     "LabelTree": ".tree",
+    "LightXML": ".methods.lightxml",
     "NearestNeighbours": ".methods.neighbours",
     "PLT": ".methods.plt",
     "Parabel": ".methods.parabel",
@@ -76,8 +82,10 @@ _HOMES = {
 __all__ = [
     "PLT",
     "XMLCNN",
+    "AttentionXML",
     "Bonsai",
     "CNNBaseline",
+    "CascadeXML",
     "Dataset",
     "DiSMEC",
     "Ensemble",
@@ -87,6 +95,7 @@ __all__ = [
     "KimCNN",
     "KimCNNSoftmax",
     "LabelTree",
+    "LightXML",
     "NearestNeighbours",
     "Parabel",
     "Predictions",
