@@ -86,14 +86,13 @@ class LightXML(SampledMethod):
 
     def _sizes(self, labels: int) -> tuple[int, ...]:
         size = self.config.cluster_size or (1 if labels <= FEW else 100)
-        count = clusters_of_size(labels, size)
-        sizes = (count,) if 1 < count < labels and size > 1 else ()
-        if not sizes and self.config.negatives != "dynamic":
+        if size == 1 and self.config.negatives != "dynamic":
             raise ConfigError(
                 f"negatives={self.config.negatives} is about clusters of labels, and there are none: set"
-                f" cluster_size to less than the {labels:,} labels, and more than 1"
+                " cluster_size=100, or another number above 1"
             )
-        return sizes
+        count = clusters_of_size(labels, size)
+        return (count,) if 1 < count < labels and size > 1 else ()
 
     def _build(self, labels: int, *, trained: bool) -> Network:
         config = self.config
