@@ -8,6 +8,7 @@ With few labels there is one level, of labels.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,6 +101,9 @@ class AttentionXML(ClusteredMethod, WordMethod):
         assert self.network is not None
         together = Course()
         relevance = self._relevance(Y)
+        # Before a level is trained its scores say how often a candidate is right, in log-odds. Else the first
+        # steps teach the scorer, which all labels share, to say no whatever it sees, and it never recovers.
+        known = 0.0
         for number, true in enumerate(relevance):
             last = number + 1 == len(relevance)
             level, shortlist = self.network.level(number), None
@@ -107,6 +111,11 @@ class AttentionXML(ClusteredMethod, WordMethod):
                 shortlist = self._shortlist(examples, relevance[number - 1], number, device)
                 if self.config.warm_start:
                     level.start_from(self.network.level(number - 1))
+                else:
+                    known = 0.0
+            odds = self._odds(true, shortlist, number)
+            level.expect(odds - known)
+            known = odds
             self.network.depth = number + 1
             course = self._train_network(
                 level,
@@ -121,6 +130,14 @@ class AttentionXML(ClusteredMethod, WordMethod):
             together.seconds += course.seconds
             together.best_epoch, together.epoch = course.best_epoch, course.epoch
         return together
+
+    def _odds(self, true: sparse.csr_matrix, shortlist: sparse.csr_matrix | None, number: int) -> float:
+        """Log-odds that a candidate of a text is right."""
+        candidates = float(true.shape[0] * true.shape[1])
+        if shortlist is not None:
+            children = np.bincount(self.parents[number], minlength=shortlist.shape[1])
+            candidates = float((shortlist @ children).sum())
+        return math.log(true.nnz / max(candidates - true.nnz, 0.5))
 
     def _nodes(self, level: int) -> int:
         return len(self.parents[level])

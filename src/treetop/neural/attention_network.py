@@ -5,7 +5,8 @@
 The first level scores all its nodes. Each of the others scores, for a text, the children of some nodes of the
 level above: its candidates.
 
-    loss     mean over texts and places for candidates of bce(y_c, z_c)
+    loss     Σ_c bce(y_c, z_c), mean over texts; a mean over candidates too would leave gradients of single
+             labels so small that the ε of Adam swallows them
     search   S_c = σ(z_c) · S_parent,  the best C nodes of each level, the best k labels of the last
 """
 
@@ -78,19 +79,24 @@ class AttentionNetwork(Network):
         ):
             own.load_state_dict(theirs.state_dict())
 
+    def expect(self, more: float) -> None:
+        """Candidates are right more often than the scores say: by so much in log-odds."""
+        self.attention.scorer.last.bias.data += more
+
     def forward(self, batch: Batch) -> Tensor:
         assert batch.positives is not None
         states = self.states(batch)
         true = _marked(batch.positives, len(batch), self.nodes)
         if self.below is None:
             scores = self.all_scores(states, batch.lengths)
-            return functional.binary_cross_entropy_with_logits(scores, true.to(scores))
+            losses = functional.binary_cross_entropy_with_logits(scores, true.to(scores), reduction="sum")
+            return losses / len(batch)
         assert batch.parents is not None
         candidates, inside = self.candidates(batch.parents)
         scores = self.attention(states, batch.lengths, candidates)
         targets = true.gather(1, candidates).to(scores)
         losses = functional.binary_cross_entropy_with_logits(scores, targets, reduction="none")
-        return (losses * inside).sum() / inside.numel()  # as many for every batch, so that parts add up
+        return (losses * inside).sum() / len(batch)
 
     def top(self, batch: Batch, k: int) -> tuple[Tensor, Tensor]:
         scores = torch.sigmoid(self.all_scores(self.states(batch), batch.lengths))
