@@ -103,6 +103,21 @@ def test_loss_is_the_sum_over_candidates():
     assert torch.allclose(network(batch), expected, atol=1e-6)
 
 
+def test_levels_have_the_loss_of_the_last_one_searched():
+    torch.manual_seed(0)
+    top = AttentionNetwork(nn.Embedding(9, 4), SMALL, np.zeros(3, np.int64), first=True)
+    below = AttentionNetwork(nn.Embedding(9, 4), SMALL, np.array([1, 0, 1, 1, 2]), first=False)
+    levels = AttentionLevels([top, below], chosen=2).eval()
+    batch = batch_of(
+        np.random.default_rng(0), [3, 2], [(0, 2), (1, 1)], parents=torch.tensor([[2, 0], [1, 3]])
+    )
+    losses = [top(batch), below(batch)]
+    assert losses[0] != losses[1]
+    assert levels(batch) == losses[1]
+    levels.depth = 1
+    assert levels(batch) == losses[0]
+
+
 def test_all_nodes_in_blocks_are_the_same(monkeypatch):
     torch.manual_seed(0)
     network = AttentionNetwork(nn.Embedding(9, 4), SMALL, np.zeros(7, np.int64), first=True).eval()

@@ -17,6 +17,7 @@ from ..neural.batches import Examples
 from ..neural.device import chosen_device, chosen_precision, using_threads
 from ..neural.encoder import Encoder, EncoderConfig, pretrained, rebuilt
 from ..neural.encoder_network import text_vectors
+from ..neural.ranking import Pass
 from ..neural.tokenizer import Tokenizer
 from ..neural.vector_cache import cached
 from ..store import under_prefix, with_prefix
@@ -55,14 +56,9 @@ class TextEncoder:
         place, examples = chosen_device(device), Examples(tokens)
 
         def make() -> Vectors:
+            way = Pass(batch_size, place, chosen_precision(precision, place))
             with using_threads(threads):
-                return text_vectors(
-                    self.encoder,
-                    examples,
-                    batch_size=batch_size,
-                    device=place,
-                    precision=chosen_precision(precision, place),
-                )
+                return text_vectors(self.encoder, examples, way)
 
         return cached(cache, self.encoder, examples, make)
 

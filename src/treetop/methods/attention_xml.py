@@ -9,11 +9,10 @@ With few labels there is one level, of labels.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from scipy import sparse
 
 from .. import checkpoints
@@ -22,12 +21,11 @@ from ..errors import ConfigError
 from ..neural.attention_network import AttentionConfig, AttentionLevels, AttentionNetwork, usual_levels
 from ..neural.batches import Examples
 from ..neural.config import TrainingConfig
-from ..neural.device import chosen_precision
 from ..neural.ranking import rank
-from ..neural.training import Course, Judge, OnEpoch
+from ..neural.training import Course
 from ..search_space import SearchSpace
 from .clustered import ClusteredConfig, ClusteredMethod
-from .neural import Tokens
+from .neural import Lesson
 from .word_method import WordConfig, WordMethod
 
 ATTENTION_SPACE: SearchSpace = {
@@ -86,21 +84,11 @@ class AttentionXML(ClusteredMethod, WordMethod):
             levels.append(AttentionNetwork(words, self.config.attention, parents, first=number == 0))
         return AttentionLevels(levels, self.config.chosen)
 
-    def _teach(
-        self,
-        tokens: Tokens,
-        examples: Examples,
-        Y: sparse.csr_matrix,
-        device: torch.device,
-        *,
-        name: str | None,
-        judge: Judge | None,
-        on_epoch: OnEpoch | None,
-    ) -> Course:
+    def _teach(self, lesson: Lesson) -> Course:
         """Level by level. Only the last is judged, with all above it: it is the one that ranks labels."""
         assert self.network is not None
         together = Course()
-        relevance = self._relevance(Y)
+        relevance = self._relevance(lesson.Y)
         # Before a level is trained its scores say how often a candidate is right, in log-odds. Else the first
         # steps teach the scorer, which all labels share, to say no whatever it sees, and it never recovers.
         known = 0.0
@@ -108,7 +96,7 @@ class AttentionXML(ClusteredMethod, WordMethod):
             last = number + 1 == len(relevance)
             level, shortlist = self.network.level(number), None
             if number:
-                shortlist = self._shortlist(examples, relevance[number - 1], number, device)
+                shortlist = self._shortlist(lesson, relevance[number - 1], number)
                 if self.config.warm_start:
                     level.start_from(self.network.level(number - 1))
                 else:
@@ -117,15 +105,16 @@ class AttentionXML(ClusteredMethod, WordMethod):
             level.expect(odds - known)
             known = odds
             self.network.depth = number + 1
-            course = self._train_network(
-                level,
-                Examples(tokens, true, shortlist=shortlist),
-                device,
-                about=f", level {number + 1} of {len(relevance)}, {level.nodes:,} nodes",
-                name=checkpoints.name_of("attention", name, number),
-                judge=judge if last else None,
-                on_epoch=on_epoch if last else None,
+            of_level = replace(
+                lesson,
+                Y=true,
+                examples=Examples(lesson.tokens, true, shortlist=shortlist),
+                name=checkpoints.name_of("attention", lesson.name, number),
+                judge=lesson.judge if last else None,
+                on_epoch=lesson.on_epoch if last else None,
             )
+            about = f", level {number + 1} of {len(relevance)}, {level.nodes:,} nodes"
+            course = self._train_network(level, of_level, about)
             together.entries += [entry | {"level": number + 1} for entry in course.entries]
             together.seconds += course.seconds
             together.best_epoch, together.epoch = course.best_epoch, course.epoch
@@ -142,9 +131,7 @@ class AttentionXML(ClusteredMethod, WordMethod):
     def _nodes(self, level: int) -> int:
         return len(self.parents[level])
 
-    def _shortlist(
-        self, examples: Examples, true: sparse.csr_matrix, number: int, device: torch.device
-    ) -> sparse.csr_matrix:
+    def _shortlist(self, lesson: Lesson, true: sparse.csr_matrix, number: int) -> sparse.csr_matrix:
         """Texts × nodes of the level above whose children a text is trained with, at most ``chosen``.
 
         The true ones and then the best found; where there are too many true ones, the best of these.
@@ -152,14 +139,7 @@ class AttentionXML(ClusteredMethod, WordMethod):
         assert self.network is not None
         self.network.depth = number
         chosen = min(self.config.chosen, self._nodes(number - 1))
-        indptr, nodes, _ = rank(
-            self.network,
-            examples,
-            chosen,
-            batch_size=4 * self.config.batch_size,
-            device=device,
-            precision=chosen_precision(self.config.training.precision, device),
-        )
+        indptr, nodes, _ = rank(self.network, lesson.examples, chosen, self._pass(lesson.device))
         return shortlisted(true, indptr, nodes, chosen)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from scipy import sparse
 
 from ..config import lengthened, part, setting
@@ -22,10 +23,11 @@ from ..neural.batches import Examples
 from ..neural.cascade_head import SCORES, CascadeHead
 from ..neural.cascade_network import CascadeNetwork, usual_taps
 from ..neural.config import TrainingConfig
-from ..neural.device import chosen_device, chosen_precision, memory_told, using_threads
+from ..neural.device import chosen_device, memory_told, using_threads
 from ..neural.encoder import EncoderConfig, pretrained
 from ..neural.level_recall import level_recall
 from ..neural.network import Network
+from ..neural.ranking import Pass
 from ..search_space import SearchSpace
 from .inputs import Inputs
 from .sampled import SampledConfig, SampledMethod
@@ -126,22 +128,16 @@ class CascadeXML(SampledMethod):
         if not Y.nnz:
             raise DataError(f"{data.source}: no text has a label that the model knows")
         self._choose_bits()
-        device = chosen_device(self.config.device)
+        way = self._pass(chosen_device(self.config.device))
         with using_threads(self.threads), memory_told():
-            return level_recall(
-                self.network,
-                Examples(self._tokens(dataset.texts), Y),
-                batch_size=4 * self.config.batch_size,
-                device=device,
-                precision=chosen_precision(self.config.training.precision, device),
-            )
+            return level_recall(self.network, Examples(self._tokens(dataset.texts), Y), way)
 
     def attention_views(
         self, inputs: Inputs, layers: Iterable[int] | None = None, *, published: bool = False
     ) -> AttentionViews:
         """What the first token of some texts attends to, in ``layers``; else in those that levels see.
 
-        ``published``: of the encoder as it was before training, to compare with.
+        ``published``: of the encoder as it was before training, to compare with. Always in 32 bits.
         """
         self._fitted()
         dataset = self._input_set(inputs)
@@ -149,13 +145,13 @@ class CascadeXML(SampledMethod):
         encoder = self.network.encoder
         if published:
             encoder, _ = pretrained(self.config.transformer, self.config.max_length)
+        way = Pass(self.config.batch_size, chosen_device(self.config.device), torch.float32)
         with using_threads(self.threads), memory_told():
             return attention_views(
                 encoder,
                 self._examples(dataset),
                 sorted(set(self.network.taps if layers is None else layers)),
-                batch_size=self.config.batch_size,
-                device=chosen_device(self.config.device),
+                way,
             )
 
 

@@ -21,7 +21,7 @@ from ..data import Dataset
 from ..features import Tfidf, TfidfConfig
 from ..features.encoder import Vectors
 from ..neural.batches import Examples
-from ..neural.device import chosen_device, chosen_precision, memory_told, using_threads
+from ..neural.device import chosen_device, memory_told, using_threads
 from ..neural.encoder_network import HeadedEncoder, vectors_and_labels
 from ..neural.heads import Counts
 from ..neural.ranking import as_lists
@@ -128,14 +128,7 @@ class CatRankedMethod(EncodedMethod):
     ) -> tuple[Vectors, npt.NDArray[np.int32], Vectors]:
         """Vectors, and the ``k`` best labels by the network with their scores."""
         assert isinstance(self.network, HeadedEncoder)
-        return vectors_and_labels(
-            self.network,
-            examples,
-            k,
-            batch_size=4 * self.config.batch_size,
-            device=device,
-            precision=chosen_precision(self.config.training.precision, device),
-        )
+        return vectors_and_labels(self.network, examples, k, self._pass(device))
 
     def _state(self) -> dict[str, npt.NDArray]:
         rankers = {} if self.rankers is None else with_prefix("rankers", self.rankers.state())

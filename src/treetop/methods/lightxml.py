@@ -8,10 +8,7 @@ five layers. With clusters of one label each the network is a score for every la
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-
-import torch
-from scipy import sparse
+from dataclasses import dataclass, replace
 
 from .. import checkpoints
 from ..config import part, setting
@@ -19,14 +16,13 @@ from ..errors import ConfigError
 from ..neural.batches import Examples
 from ..neural.cluster_head import ClusterHead
 from ..neural.config import TrainingConfig
-from ..neural.device import chosen_precision
 from ..neural.encoder import EncoderConfig
 from ..neural.encoder_network import EncoderNetwork, HeadedEncoder
 from ..neural.network import Network
 from ..neural.static_negatives import StaticNegatives, fixed_clusters
-from ..neural.training import Course, Judge, OnEpoch
+from ..neural.training import Course
 from ..search_space import SearchSpace
-from .neural import Tokens
+from .neural import Lesson
 from .sampled import SampledConfig, SampledMethod
 
 LIGHT_SPACE: SearchSpace = {
@@ -112,41 +108,18 @@ class LightXML(SampledMethod):
             return HeadedEncoder(encoder, head)
         return StaticNegatives(encoder, head, own=config.negatives == "static-own")
 
-    def _teach(
-        self,
-        tokens: Tokens,
-        examples: Examples,
-        Y: sparse.csr_matrix,
-        device: torch.device,
-        *,
-        name: str | None,
-        judge: Judge | None,
-        on_epoch: OnEpoch | None,
-    ) -> Course:
+    def _teach(self, lesson: Lesson) -> Course:
         """Where negatives are static, the clusters first; then the labels, with the clusters found."""
         network = self.network
         if not isinstance(network, StaticNegatives):
-            return super()._teach(tokens, examples, Y, device, name=name, judge=judge, on_epoch=on_epoch)
+            return super()._teach(lesson)
         network.begin_clusters()
-        first = super()._teach(
-            tokens,
-            examples,
-            Y,
-            device,
-            name=checkpoints.name_of("clusters", name),
-            judge=None,
-            on_epoch=None,
-        )
-        found = fixed_clusters(
-            network,
-            examples,
-            batch_size=4 * self.config.batch_size,
-            device=device,
-            precision=chosen_precision(self.config.training.precision, device),
-        )
+        of_clusters = checkpoints.name_of("clusters", lesson.name)
+        first = super()._teach(replace(lesson, name=of_clusters, judge=None, on_epoch=None))
+        found = fixed_clusters(network, lesson.examples, self._pass(lesson.device))
         network.begin_labels()
-        examples = Examples(tokens, Y, shortlist=found)
-        course = super()._teach(tokens, examples, Y, device, name=name, judge=judge, on_epoch=on_epoch)
+        examples = Examples(lesson.tokens, lesson.Y, shortlist=found)
+        course = super()._teach(replace(lesson, examples=examples))
         course.seconds += first.seconds
         stages = ((1, first.entries), (2, course.entries))
         course.entries = [entry | {"stage": stage} for stage, entries in stages for entry in entries]

@@ -28,7 +28,7 @@ from ..neural.config import TrainingConfig
 from ..neural.device import chosen_device, chosen_precision, memory_told, seeded, using_threads
 from ..neural.heads import Head
 from ..neural.network import Network
-from ..neural.ranking import rank
+from ..neural.ranking import Pass, rank
 from ..neural.resuming import TrainingStates
 from ..neural.training import Course, Judge, OnEpoch, Training
 from ..predictions import Predictions
@@ -53,6 +53,21 @@ class NeuralConfig(MethodConfig):
         choices=("equal", "propensity"),
     )
     training: TrainingConfig = part(TrainingConfig(), "the training loop")
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """What a network is taught with."""
+
+    tokens: Tokens
+    Y: sparse.csr_matrix
+    examples: Examples
+    """Of these tokens and labels, perhaps with shortlists."""
+    device: torch.device
+    name: str | None
+    """Under which states of the training are kept."""
+    judge: Judge | None
+    on_epoch: OnEpoch | None
 
 
 class NeuralMethod(Method):
@@ -154,68 +169,40 @@ class NeuralMethod(Method):
                 self._weigh_labels(real)
             examples = Examples(tokens, Y, width=self.network.fixed_width)
             self._initialise(dataset, examples, Y, device)
-            course = self._teach(
-                tokens,
-                examples,
-                Y,
-                device,
-                name=self._state_name(tokens, Y, validation),
-                judge=None if validation is None else self._judge_of(validation, real),
-                on_epoch=on_epoch,
-            )
+            name = self._state_name(tokens, Y, validation)
+            judge = None if validation is None else self._judge_of(validation, real)
+            course = self._teach(Lesson(tokens, Y, examples, device, name, judge, on_epoch))
             self._after_training(dataset, examples, Y, device)
         self.course = {
             "parameters": self.network.counts(),
             "device": str(device),
-            "precision": str(chosen_precision(config.training.precision, device)).removeprefix("torch."),
+            "precision": str(self._pass(device).precision).removeprefix("torch."),
             "seconds": course.seconds,
             "best_epoch": course.best_epoch or course.epoch,
             "epochs": course.entries,
         }
 
-    def _teach(
-        self,
-        tokens: Tokens,
-        examples: Examples,
-        Y: sparse.csr_matrix,
-        device: torch.device,
-        *,
-        name: str | None,
-        judge: Judge | None,
-        on_epoch: OnEpoch | None,
-    ) -> Course:
-        """Trains the network; states of the training are kept under ``name``."""
+    def _teach(self, lesson: Lesson) -> Course:
+        """Trains the network."""
         assert self.network is not None
         width = self.network.fixed_width
         about = "" if width is None else f", every text padded or cut to {width} words"
-        return self._train_network(
-            self.network, examples, device, about=about, name=name, judge=judge, on_epoch=on_epoch
-        )
+        return self._train_network(self.network, lesson, about)
 
-    def _train_network(
-        self,
-        network: Network,
-        examples: Examples,
-        device: torch.device,
-        *,
-        about: str,
-        name: str | None,
-        judge: Judge | None,
-        on_epoch: OnEpoch | None,
-    ) -> Course:
+    def _train_network(self, network: Network, lesson: Lesson, about: str) -> Course:
         """One training of a network, or of a part of one; ``about`` it for the progress bar."""
         config = self.config
         training = Training(
             network,
-            examples,
+            lesson.examples,
             config.training,
             epochs=config.epochs,
             batch_size=config.batch_size,
             seed=config.seed,
-            device=device,
-            judge=judge,
-            states=TrainingStates(name),
-            on_epoch=on_epoch,
+            device=lesson.device,
+            judge=lesson.judge,
+            states=TrainingStates(lesson.name),
+            on_epoch=lesson.on_epoch,
         )
         return training.run(f"Training {self.name}{about}")
 
@@ -266,17 +253,16 @@ class NeuralMethod(Method):
 
     def _rank_examples(self, examples: Examples, k: int) -> Ranked:
         assert self.network is not None
-        device = chosen_device(self.config.device)
+        way = self._pass(chosen_device(self.config.device))
         with using_threads(self.threads), memory_told():
-            indptr, columns, scores = rank(
-                self.network,
-                examples,
-                min(k, len(self.used)),
-                batch_size=4 * self.config.batch_size,
-                device=device,
-                precision=chosen_precision(self.config.training.precision, device),
-            )
+            indptr, columns, scores = rank(self.network, examples, min(k, len(self.used)), way)
         return indptr, self.used[columns].astype(np.int32), scores
+
+    def _pass(self, device: torch.device) -> Pass:
+        """Larger batches than in training: no gradients are kept."""
+        return Pass(
+            4 * self.config.batch_size, device, chosen_precision(self.config.training.precision, device)
+        )
 
     def _facts(self) -> dict[str, Any]:
         return {"training": self.course}

@@ -146,7 +146,9 @@ class AttentionLevels(Network):
         return found
 
     def forward(self, batch: Batch) -> Tensor:
-        raise NotImplementedError("each level is trained on its own")
+        """Of the last level searched."""
+        loss: Tensor = self.level(self.depth - 1)(batch)
+        return loss
 
     def top(self, batch: Batch, k: int) -> tuple[Tensor, Tensor]:
         """``scores, nodes`` of the last level searched."""

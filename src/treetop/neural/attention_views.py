@@ -17,7 +17,7 @@ import torch
 from ..errors import ConfigError, ModelError
 from .batches import Batch, Examples
 from .encoder import Encoder, rebuilt
-from .ranking import for_each_batch
+from .ranking import Pass, for_each_batch
 
 Floats = npt.NDArray[np.float32]
 
@@ -46,10 +46,8 @@ class AttentionViews:
         return found
 
 
-def attention_views(
-    encoder: Encoder, examples: Examples, layers: Sequence[int], *, batch_size: int, device: torch.device
-) -> AttentionViews:
-    """By a copy of the encoder that writes its attention out, in 32 bits; nothing is dropped."""
+def attention_views(encoder: Encoder, examples: Examples, layers: Sequence[int], way: Pass) -> AttentionViews:
+    """By a copy of the encoder that writes its attention out; nothing is dropped."""
     if not layers:
         raise ConfigError("layers: name at least one")
     for layer in layers:
@@ -74,13 +72,5 @@ def attention_views(
         first = torch.stack([found[layer - 1][:, :, 0, :width] for layer in layers], 1)
         weights[batch.rows.cpu(), :, :, :width] = first.float().cpu()
 
-    for_each_batch(
-        "Attention",
-        plain,
-        use,
-        examples,
-        batch_size=batch_size,
-        device=device,
-        precision=torch.float32,
-    )
+    for_each_batch("Attention", plain, use, examples, way)
     return AttentionViews(tuple(layers), examples.token_counts.astype(np.int64), weights.numpy())

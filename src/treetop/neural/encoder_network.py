@@ -14,7 +14,7 @@ from .encoder import ON_PROCESSOR, Encoder
 from .heads import Head, LabelHead
 from .losses import Shortlist
 from .network import Network
-from .ranking import for_each_batch
+from .ranking import Pass, for_each_batch
 
 INITIAL_SPREAD = 0.02
 """Standard deviation of new weights, as in the pretrained transformers."""
@@ -90,64 +90,35 @@ class EncoderNetwork(HeadedEncoder):
         return self.head.loss(self.encoder(batch), batch.positives, shortlist)
 
 
-def text_vectors(
-    encoder: Encoder,
-    examples: Examples,
-    *,
-    batch_size: int,
-    device: torch.device,
-    precision: torch.dtype,
-) -> npt.NDArray[np.float32]:
+def text_vectors(encoder: Encoder, examples: Examples, way: Pass) -> npt.NDArray[np.float32]:
     """Texts × width, as the encoder is now; nothing is dropped."""
-    vectors = torch.zeros((len(examples), encoder.width), device=device)
+    vectors = torch.zeros((len(examples), encoder.width), device=way.device)
 
     def use(batch: Batch) -> None:
         vectors[batch.rows] = encoder(batch).float()
 
-    for_each_batch(
-        "Vectors of texts",
-        encoder,
-        use,
-        examples,
-        batch_size=batch_size,
-        device=device,
-        precision=precision,
-    )
+    for_each_batch("Vectors of texts", encoder, use, examples, way)
     return vectors.cpu().numpy()
 
 
 def vectors_and_labels(
-    network: HeadedEncoder,
-    examples: Examples,
-    k: int,
-    *,
-    batch_size: int,
-    device: torch.device,
-    precision: torch.dtype,
+    network: HeadedEncoder, examples: Examples, k: int, way: Pass
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32], npt.NDArray[np.float32]]:
     """``vectors, labels, scores`` in one pass: what labels are scored by, and the ``k`` best of them.
 
     A score below 0 marks a place that is left over, as for `as_lists`.
     """
-    vectors = torch.zeros((len(examples), network.encoder.width), device=device)
-    labels = torch.zeros((len(examples), k), dtype=torch.int32, device=device)
-    scores = torch.zeros((len(examples), k), device=device)
+    vectors = torch.zeros((len(examples), network.encoder.width), device=way.device)
+    labels = torch.zeros((len(examples), k), dtype=torch.int32, device=way.device)
+    scores = torch.zeros((len(examples), k), device=way.device)
 
     def use(batch: Batch) -> None:
         seen = network.seen(batch)
         vectors[batch.rows] = network.label_vectors(seen).float()
         if k:
-            with torch.autocast(device.type, enabled=False):
+            with torch.autocast(way.device.type, enabled=False):
                 values, ids = network.head.top(seen, k)
             scores[batch.rows], labels[batch.rows] = values, ids.int()
 
-    for_each_batch(
-        "Vectors of texts",
-        network,
-        use,
-        examples,
-        batch_size=batch_size,
-        device=device,
-        precision=precision,
-    )
+    for_each_batch("Vectors of texts", network, use, examples, way)
     return vectors.cpu().numpy(), labels.cpu().numpy(), scores.cpu().numpy()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
@@ -26,32 +27,26 @@ _parts: WeakKeyDictionary[nn.Module, tuple[list[nn.Module], list[nn.Parameter]]]
 """What is inside of modules that predict. To walk over all layers takes a millisecond, so it is done once."""
 
 
-def rank(
-    network: Network,
-    examples: Examples,
-    k: int,
-    *,
-    batch_size: int,
-    device: torch.device,
-    precision: torch.dtype,
-) -> Ranked:
+@dataclass(frozen=True)
+class Pass:
+    """How texts go through a network, forward only."""
+
+    batch_size: int
+    """Texts at a time, at most."""
+    device: torch.device
+    precision: torch.dtype
+
+
+def rank(network: Network, examples: Examples, k: int, way: Pass) -> Ranked:
     """``indptr, labels, scores``: the ``k`` best of every text, best first; fewer if no more are found."""
-    labels = torch.zeros((len(examples), k), dtype=torch.int64, device=device)
-    scores = torch.zeros((len(examples), k), device=device)
+    labels = torch.zeros((len(examples), k), dtype=torch.int64, device=way.device)
+    scores = torch.zeros((len(examples), k), device=way.device)
 
     def use(batch: Batch) -> None:
         values, ids = network.top(batch, k)
         scores[batch.rows], labels[batch.rows] = values.float(), ids
 
-    for_each_batch(
-        "Ranking labels",
-        network,
-        use,
-        examples,
-        batch_size=batch_size,
-        device=device,
-        precision=precision,
-    )
+    for_each_batch("Ranking labels", network, use, examples, way)
     return as_lists(labels.cpu().numpy(), scores.cpu().numpy())
 
 
@@ -81,26 +76,20 @@ def make_ready(network: nn.Module, device: torch.device) -> None:
 
 
 def for_each_batch(
-    title: str,
-    network: nn.Module,
-    use: Callable[[Batch], None],
-    examples: Examples,
-    *,
-    batch_size: int,
-    device: torch.device,
-    precision: torch.dtype,
+    title: str, network: nn.Module, use: Callable[[Batch], None], examples: Examples, way: Pass
 ) -> None:
     """Calls ``use``, without gradients, for batches of all texts; of smaller ones, if the memory runs out.
 
     The network is brought to the device first, and drops nothing.
     """
+    batch_size, device = way.batch_size, way.device
     make_ready(network, device)
     if device.type == "cpu":
         batch_size = min(batch_size, getattr(network, "most_on_processor", ON_PROCESSOR))
     while True:
         plan = sorted_plan(examples.token_counts, batch_size)
         bar = step(title) if len(examples) >= MANY else contextlib.nullcontext()
-        narrow = torch.autocast(device.type, precision, enabled=precision != torch.float32)
+        narrow = torch.autocast(device.type, way.precision, enabled=way.precision != torch.float32)
         try:
             with bar as report, torch.inference_mode(), narrow:
                 for number, batch in enumerate(examples.batches(plan, device), 1):

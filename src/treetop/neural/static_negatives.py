@@ -23,7 +23,7 @@ from .cluster_head import ClusterHead
 from .encoder import Encoder
 from .encoder_network import HeadedEncoder
 from .losses import Shortlist
-from .ranking import for_each_batch
+from .ranking import Pass, for_each_batch
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -87,14 +87,7 @@ class StaticNegatives(HeadedEncoder):
         return self.head.label_loss(vectors, batch.positives, sampled)
 
 
-def fixed_clusters(
-    network: StaticNegatives,
-    examples: Examples,
-    *,
-    batch_size: int,
-    device: torch.device,
-    precision: torch.dtype,
-) -> sparse.csr_matrix:
+def fixed_clusters(network: StaticNegatives, examples: Examples, way: Pass) -> sparse.csr_matrix:
     """Texts × clusters: for each its true ones and the best by the clusters as they are trained."""
     rows: list[Tensor] = []
     clusters: list[Tensor] = []
@@ -105,15 +98,7 @@ def fixed_clusters(
         rows.append(batch.rows[texts].cpu())
         clusters.append(found.cpu())
 
-    for_each_batch(
-        "Clusters of texts",
-        network,
-        use,
-        examples,
-        batch_size=batch_size,
-        device=device,
-        precision=precision,
-    )
+    for_each_batch("Clusters of texts", network, use, examples, way)
     places = torch.cat(rows).numpy(), torch.cat(clusters).numpy()
     shape = len(examples), network.head.clusters.out_features
     return binarize(sparse.csr_matrix((np.ones(len(places[0]), np.float32), places), shape=shape))
