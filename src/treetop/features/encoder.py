@@ -9,10 +9,9 @@ from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from scipy import sparse
 
-from ..errors import ModelError
+from ..neural.arrays import load_weights
 from ..neural.batches import Examples
 from ..neural.device import chosen_device, chosen_precision, using_threads
 from ..neural.encoder import Encoder, EncoderConfig, pretrained, rebuilt
@@ -66,12 +65,7 @@ class TextEncoder:
         return {name: value.detach().cpu().numpy() for name, value in self.encoder.state_dict().items()}
 
     def load_weights(self, arrays: Mapping[str, npt.NDArray]) -> None:
-        own = self.encoder.state_dict()
-        for name, value in own.items():
-            if name not in arrays or arrays[name].shape != value.shape:
-                raise ModelError(f"the weights {name!r} of the encoder are missing or of another size")
-        self.encoder.load_state_dict({name: torch.from_numpy(np.array(arrays[name])) for name in own})
-        self.encoder.eval()
+        load_weights(self.encoder, arrays, "encoder")
 
     def state(self) -> dict[str, npt.NDArray]:
         return (

@@ -40,12 +40,6 @@ class JoinedConfig(FeatureConfig):
         if self.training.validation or self.training.patience:
             raise ConfigError("this method trains to the end: leave out validation and patience")
 
-    def training_settings(self) -> dict[str, Any]:
-        """What a state of a training depends on."""
-        settings = self.to_dict()
-        del settings["threads"], settings["training"]["save_every"], settings["training"]["tensorboard"]
-        return settings
-
 
 class JoinedMethod(FeatureMethod):
     """Takes texts. A method fine-tunes `encoder` in its ``_fit``, and then calls `_joined`."""

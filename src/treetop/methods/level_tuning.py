@@ -24,6 +24,7 @@ from ..linear import LinearConfig
 from ..linear.single_level import SingleLevel
 from ..linear.tree_model import relevance_chain
 from ..neural.batches import Examples
+from ..neural.config import training_settings
 from ..neural.device import chosen_device, seeded, using_threads
 from ..neural.encoder_network import EncoderNetwork
 from ..neural.resuming import TrainingStates
@@ -72,7 +73,7 @@ class LevelTuning:
         self.entries: list[dict[str, Any]] = []
         self.seconds = 0.0
         self.basis = checkpoints.name_of(
-            "", *tokens, X.data, Y.indptr, Y.indices, self.config.training_settings()
+            "", *tokens, X.data, Y.indptr, Y.indices, training_settings(self.config)
         )
 
     def run(self) -> Vectors:

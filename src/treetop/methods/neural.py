@@ -22,9 +22,9 @@ from ..data.digest import data_digest
 from ..errors import ConfigError, DataError, ModelError
 from ..features import Tfidf, TfidfConfig
 from ..metrics import Metrics, evaluate, inverse_propensity, parse_metric
-from ..neural.arrays import to_array, to_tensor
+from ..neural.arrays import load_weights, to_array
 from ..neural.batches import Examples
-from ..neural.config import TrainingConfig
+from ..neural.config import TrainingConfig, training_settings
 from ..neural.device import chosen_device, chosen_precision, memory_told, seeded, using_threads
 from ..neural.heads import Head
 from ..neural.network import Network
@@ -208,8 +208,6 @@ class NeuralMethod(Method):
 
     def _state_name(self, tokens: Tokens, Y: sparse.csr_matrix, validation: Dataset | None) -> str | None:
         """Of the states of this training: made from all that they depend on."""
-        settings = self.config.to_dict()
-        del settings["threads"], settings["training"]["save_every"], settings["training"]["tensorboard"]
         judged_on = None if validation is None or checkpoints.folder() is None else data_digest(validation)
         return checkpoints.name_of(
             "network",
@@ -218,7 +216,7 @@ class NeuralMethod(Method):
             Y.indices,
             Y.data,
             *self._prepared_state().values(),
-            settings,
+            training_settings(self.config),
             judged_on,
         )
 
@@ -280,11 +278,5 @@ class NeuralMethod(Method):
         self._restore_tokens(arrays)
         self._restore_prepared(arrays)
         self.network = self._build(len(self.used), trained=True)
-        weights = under_prefix("network", arrays)
-        own = self.network.state_dict()
-        for name, value in own.items():
-            if name not in weights or weights[name].shape != value.shape:
-                raise ModelError(f"the weights {name!r} of the network are missing or of another size")
-        self.network.load_state_dict({name: to_tensor(weights[name]) for name in own})
-        self.network.eval()
+        load_weights(self.network, under_prefix("network", arrays), "network")
         self.course = self.statistics.get("training", {})

@@ -29,6 +29,7 @@ from ..linear.level_weights import LevelWeights
 from ..linear.single_level import SingleLevel
 from ..linear.tree_model import relevance_chain
 from ..neural.batches import Examples
+from ..neural.config import training_settings
 from ..neural.device import chosen_device, seeded, using_threads
 from ..neural.encoder_network import EncoderNetwork
 from ..neural.resuming import TrainingStates
@@ -125,7 +126,7 @@ class XTransformer(JoinedMethod):
         device = chosen_device(config.device)
         with using_threads(self.threads), seeded(config.seed, device):
             network = EncoderNetwork(self.encoder.encoder, clusters.shape[1], config.loss)
-            basis = (*tokens, clusters.indptr, clusters.indices, config.training_settings())
+            basis = (*tokens, clusters.indptr, clusters.indices, training_settings(config))
             training = Training(
                 network,
                 Examples(tokens, clusters),

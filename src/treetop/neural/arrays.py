@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+
+from ..errors import ModelError
 
 
 def to_array(tensor: Tensor) -> npt.NDArray:
@@ -21,3 +25,13 @@ def to_tensor(array: npt.NDArray) -> Tensor:
     if array.dtype == np.uint16:
         return torch.from_numpy(np.array(array).view(np.int16)).view(torch.bfloat16)
     return torch.from_numpy(np.array(array))
+
+
+def load_weights(module: nn.Module, arrays: Mapping[str, npt.NDArray], whose: str) -> None:
+    """For predictions; ``whose`` they are, for the message where one is missing or of another size."""
+    own = module.state_dict()
+    for name, value in own.items():
+        if name not in arrays or arrays[name].shape != value.shape:
+            raise ModelError(f"the weights {name!r} of the {whose} are missing or of another size")
+    module.load_state_dict({name: to_tensor(arrays[name]) for name in own})
+    module.eval()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from ..config import Config, setting
 from ..errors import ConfigError
@@ -93,6 +94,13 @@ class TrainingConfig(Config):
     def part_decays(self) -> dict[str, float]:
         """The decays of `decays`, by part."""
         return _by_part("decays", "decay", self.decays, zero=True)
+
+
+def training_settings(config: Config) -> dict[str, Any]:
+    """Of a method that has a part ``training``: the settings that a state of the training depends on."""
+    settings = config.to_dict()
+    del settings["threads"], settings["training"]["save_every"], settings["training"]["tensorboard"]
+    return settings
 
 
 def _by_part(whole: str, noun: str, items: tuple[str, ...], *, zero: bool) -> dict[str, float]:
