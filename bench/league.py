@@ -18,7 +18,7 @@ from typing import Any
 
 from table import markdown
 from treetop.methods import METHODS
-from treetop.report.plots import legend, look, new_figure, styled, write
+from treetop.report.plots import legend, log_axis, look, new_figure, styled, write
 
 RECORDS = Path(__file__).parent / "league"
 PAGE = Path(__file__).parent.parent / "docs" / "league.md"
@@ -128,7 +128,8 @@ def draw(sets: dict[str, Runs], file: Path) -> None:
                 )
                 named.add(method)
             unit = "seconds of training" if resource == resources[0] else "milliseconds a text, all at once"
-            axes.set(xscale="log", xlabel=unit, title=name)
+            log_axis(axes, unit)
+            axes.set_title(name)
         panels[0].set_ylabel("P@1, percent")
         legend(figure)
         write(figure, file)
