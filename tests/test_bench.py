@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import protocol  # noqa: E402
 from scipy import sparse  # noqa: E402
 
 import goals  # noqa: E402
+import league  # noqa: E402
 import page  # noqa: E402
 import scale  # noqa: E402
 from contestants import CONTESTANTS, PECOS, SAME_TREE  # noqa: E402
@@ -100,3 +102,29 @@ def test_contestants_have_a_script_and_a_name_of_their_own() -> None:
     assert len({contestant.name for contestant in CONTESTANTS}) == len(CONTESTANTS)
     for contestant in CONTESTANTS:
         assert (BENCH / "peers" / f"run_{contestant.runner}.py").is_file()
+
+
+def test_the_league_is_made_of_kept_records(tmp_path):
+    runs, records = tmp_path / "runs", tmp_path / "league" / "some-data"
+    runs.mkdir()
+    for seed, accuracy in ((0, 50.0), (1, 52.0)):
+        record = {
+            "method": "lightxml",
+            "seed": seed,
+            "config": {"transformer": {"encoder": "somewhere/else/minilm"}},
+            "metrics": dict.fromkeys(league.METRICS, 30.0) | {"P@1": accuracy},
+            "train_seconds": 10.0 + seed,
+            "predict_milliseconds": 0.5,
+            "gpu_bytes": 4e9,
+            "bytes": 2e8,
+            "epochs": [{"loss": 1.0}],
+        }
+        (runs / f"lightxml-{seed}-abc.json").write_text(json.dumps(record))
+    league.add(runs, records)
+    found = league.read(records)
+    assert [run["config"]["transformer"]["encoder"] for run in found["lightxml"]] == ["minilm"] * 2
+    text = league.page({"some-data": found})
+    (row,) = [line for line in text.splitlines() if "methods/lightxml.md" in line]
+    cells = [cell.strip() for cell in row.split("|")[2:-1]]
+    assert cells[0] == "51.00 ± 1.41"
+    assert cells[-5:] == ["2", "10.5", "2,000", "4.0", "200"]

@@ -100,8 +100,7 @@ def draw_speed(comparison: Comparison) -> Any:
                 label=name if axes is panels[0] else None,
                 **look(place),
             )
-        axes.set_xscale("log")
-        axes.set_xlabel(says)
+        log_axis(axes, says)
     panels[0].set_ylabel(f"{metric}, percent")
     legend(figure)
     return figure
@@ -117,8 +116,8 @@ def draw_parameters(comparison: Comparison) -> Any:
             spread = comparison.spread(name, metric)
             error = spread.deviation or 0
             axes.errorbar(sum(parts.values()), spread.mean, yerr=error, capsize=3, label=name, **look(place))
-    axes.set_xscale("log")
-    axes.set(xlabel="parameters", ylabel=f"{metric}, percent")
+    log_axis(axes, "parameters")
+    axes.set_ylabel(f"{metric}, percent")
     legend(figure)
     return figure
 
@@ -171,6 +170,16 @@ def new_figure(panels: int, height: float) -> tuple[Any, list[Any]]:
     for one in axes:
         one.grid(True, color=INK, alpha=0.25, linewidth=0.6)
     return figure, axes
+
+
+def log_axis(axes: Any, says: str) -> None:
+    """Steps of 1, 2 and 5, written as plain numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    axes.set(xscale="log", xlabel=says)
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axes.xaxis.set_minor_locator(NullLocator())
 
 
 def legend(figure: Any) -> None:
