@@ -114,6 +114,7 @@ def model(train) -> XRTransformer:
 def test_learns_and_is_kept(model, test, tmp_path):
     assert model.evaluate(test)["P@1"] > 90
     assert [entry["level"] for entry in model.course["epochs"]] == [1, 1, 2, 2, 3, 3]
+    assert model.course["precision"] in ("float32", "bfloat16")
     model.save(tmp_path / "model")
     again = treetop.load(tmp_path / "model").predict(test)
     assert np.array_equal(again.scores, model.predict(test).scores)

@@ -25,7 +25,7 @@ from ..linear.single_level import SingleLevel
 from ..linear.tree_model import relevance_chain
 from ..neural.batches import Examples
 from ..neural.config import training_settings
-from ..neural.device import chosen_device, seeded, using_threads
+from ..neural.device import chosen_device, chosen_precision, seeded, using_threads
 from ..neural.encoder_network import EncoderNetwork
 from ..neural.resuming import TrainingStates
 from ..neural.training import Training
@@ -103,10 +103,11 @@ class LevelTuning:
         return vectors if vectors is not None else self.method.text_vectors(self.tokens, published=True)
 
     def course(self) -> dict[str, Any]:
+        precision = chosen_precision(self.config.training.precision, self.device)
         return {
             "parameters": {"encoder": sum(p.numel() for p in self.encoder.encoder.parameters())},
             "device": str(self.device),
-            "precision": self.config.training.precision,
+            "precision": str(precision).removeprefix("torch."),
             "seconds": self.seconds,
             "best_epoch": len(self.entries),
             "epochs": self.entries,
