@@ -15,11 +15,11 @@ class UserError(TreetopError):
     exit_code = 2
 
 
-class DataError(UserError):
+class DataError(UserError, ValueError):
     """Input that cannot be used: which file, which line or row, what is wrong."""
 
 
-class ConfigError(UserError):
+class ConfigError(UserError, ValueError):
     """A setting that does not exist or has a bad value."""
 
 

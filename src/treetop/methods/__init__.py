@@ -93,6 +93,8 @@ def load(folder: str | os.PathLike[str], *, verify: bool = True, **settings: Any
     if settings:
         try:
             config, data = _adjusted(stored.method, stored.config, stored.data, settings)
+        except ConfigError:
+            raise
         except (LookupError, ValueError, TypeError, AttributeError) as error:
             raise ModelError(f"{folder}: the model cannot be put together ({error})") from error
         stored = dataclasses.replace(stored, config=config, data=data)
