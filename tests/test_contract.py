@@ -330,7 +330,7 @@ def test_bad_training_input(name):
         new(name).fit(["a text", "another"], [["x"]])
     with pytest.raises(DataError, match="row 1 is a int, not a text"):
         new(name).fit(["a text", 3], [["x"], ["y"]])
-    with pytest.raises(DataError, match="labels of row 1 are a NoneType"):
+    with pytest.raises(DataError, match="labels of row 1 are missing"):
         new(name).fit(["a text", "another"], [["x"], None])
     with pytest.raises(DataError, match="a str is not a list of texts"):
         new(name).fit("a text", [["x"]])
@@ -381,11 +381,11 @@ def test_bad_prediction_input(name, model, test):
         model.predict(test, k=0)
     with pytest.raises(DataError, match=r"k must be a whole number, not 2\.5"):
         model.predict(test, k=2.5)
-    with pytest.raises(DataError, match="row 0 is a NoneType"):
+    with pytest.raises(DataError, match="row 0 is missing"):
         model.predict([None])
     with pytest.raises(DataError, match="a NoneType is not a list of texts"):
         model.predict(None)
-    with pytest.raises(DataError, match="needs a labelled Dataset"):
+    with pytest.raises(DataError, match="give their labels too"):
         model.evaluate(["text"])
     with pytest.raises(ConfigError, match="threshold must be a number, not nan"):
         model.predict(test, threshold=float("nan"))
