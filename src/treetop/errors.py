@@ -27,7 +27,7 @@ class ModelError(UserError):
     """A model folder that is missing, damaged, or of another version; or a model not fitted yet."""
 
 
-class MissingExtraError(UserError):
+class MissingExtraError(UserError, ImportError):
     """An optional part is not installed; the message says which ``pip install`` adds it."""
 
     def __init__(self, what: str, extra: str) -> None:

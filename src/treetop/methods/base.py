@@ -12,7 +12,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -313,6 +313,21 @@ class Method(ABC):
             raise ModelError(f"{where}: the model cannot be put together ({error})") from error
         return model
 
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        """A pickle of a trained model is what `save` writes."""
+        if self.labels is None:
+            return super().__reduce_ex__(protocol)
+        stored = self.to_stored()
+        # Memory maps become plain arrays.
+        arrays = {name: np.asarray(array) for name, array in stored.arrays.items()}
+        return _unpickled, (type(self), dataclasses.replace(stored, arrays=arrays))
+
+    def __copy__(self) -> Self:
+        """Shares the arrays."""
+        made = type(self).__new__(type(self))
+        vars(made).update(vars(self))
+        return made
+
     # -- what a method fills in ------------------------------------------------------------------------------
 
     @property
@@ -444,6 +459,10 @@ class Method(ABC):
         if not self.takes_texts and dataset.X is None:
             raise DataError(f"{dataset.source}: the model was trained on features but the input has none")
         return dataset
+
+
+def _unpickled(kind: type[Method], stored: store.Stored) -> Method:
+    return kind.from_stored(stored, "the pickle")
 
 
 def held_out_rows(
