@@ -32,8 +32,8 @@ PROBABILISTIC = ("plt",)
 def _gives_probabilities(estimator: TreetopClassifier) -> bool:
     if hasattr(estimator, "model_"):
         return estimator.model_.calibration is not None or estimator.model_.name in PROBABILISTIC
-    model = estimator._new_model()
-    return model.config.calibration != "none" or model.name in PROBABILISTIC
+    kind = estimator._given().get("calibration", estimator._config().calibration)
+    return kind != "none" or getattr(estimator.method, "name", estimator.method) in PROBABILISTIC
 
 
 class TreetopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -110,16 +110,20 @@ class TreetopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         own = {name: params.pop(name) for name in self._get_param_names() if name in params}
         super().set_params(**own)
         if params:
-            config = self._config()
-            settings = dict(self._given())
-            for name, value in params.items():
-                full = config.full_name(_dotted(name))
-                same = [old for old in settings if config.full_name(_dotted(old)) == full]
-                for old in same:
-                    del settings[old]
-                settings[name] = value
-            self.settings = settings
+            self.settings = self._without(params) | params
         return self
+
+    def _without(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings, less those that are to be replaced, by whichever of their names they were given."""
+        settings = dict(self._given())
+        try:
+            config = self._config()
+        except ConfigError:  # `fit` will say so
+            return settings
+        replaced = {config.full_name(_dotted(name)) for name in params}
+        return {
+            name: value for name, value in settings.items() if config.full_name(_dotted(name)) not in replaced
+        }
 
     def _given(self) -> Mapping[str, Any]:
         return self.settings if isinstance(self.settings, Mapping) else {}
@@ -177,12 +181,12 @@ class TreetopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _labels_given(self, Y: sparse.csr_matrix) -> int:
-        most = Y.shape[1]
+        most, rows = int(Y.shape[1]), int(Y.shape[0])
         if self.k is not None:
-            return min(self.k, most)
+            return min(int(self.k), most)
         if self.threshold is not None:
             return min(LABELS_ABOVE_THRESHOLD, most)
-        return min(max(round(Y.nnz / Y.shape[0]), 1), most)
+        return min(max(round(int(Y.nnz) / rows), 1), most)
 
     # -- answers ---------------------------------------------------------------------------------------------
 
@@ -211,7 +215,7 @@ class TreetopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             scores = _shares(scores)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
-    @available_if(_gives_probabilities)
+    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of labels, in the shape of `decision_function`, but always rows × classes.
 
@@ -233,7 +237,7 @@ class TreetopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         right = np.asarray(truth[:, : chosen.shape[1]].multiply(chosen).sum(axis=1)).ravel()
         total = np.diff(truth.indptr) + np.diff(chosen.indptr)
         f1 = np.divide(2 * right, total, out=np.zeros(len(total)), where=total > 0)
-        return float(np.average(f1, weights=sample_weight))
+        return float(np.average(f1, weights=None if sample_weight is None else np.asarray(sample_weight)))
 
     def _ranked(self, X: Any, k: int) -> Predictions:
         return self.model_.predict(read_examples(self, X, self.text, reset=False), k=k)
@@ -308,15 +312,17 @@ def _check_count(name: str, value: Any, *, may_be_none: bool = False) -> None:
 def _first_of_best(ranked: Predictions, otherwise: int) -> npt.NDArray[np.int32]:
     """Of each row the smallest id among the labels of the best score, as numpy's argmax chooses."""
     best = np.full(len(ranked), len(ranked.labels), np.int32)
-    leading = np.repeat(ranked.scores[np.minimum(ranked.indptr[:-1], len(ranked.scores) - 1)], ranked.counts)
-    tied = ranked.scores == leading
+    reached = ranked.counts > 0
+    highest = np.repeat(ranked.scores[ranked.indptr[:-1][reached]], ranked.counts[reached])
+    tied = ranked.scores == highest
     np.minimum.at(best, ranked.rows[tied], ranked.indices[tied])
-    best[ranked.counts == 0] = otherwise
+    best[~reached] = otherwise
     return best
 
 
 def _shares(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Rows that sum to 1; even ones where all is 0."""
     sums = scores.sum(axis=1, keepdims=True)
-    even = np.full_like(scores, 1 / scores.shape[1])
-    return np.divide(scores, sums, out=even, where=sums > 0)
+    shares = np.full_like(scores, 1 / scores.shape[1])
+    np.divide(scores, sums, out=shares, where=sums > 0)
+    return shares

@@ -80,7 +80,7 @@ def read_targets(y: Any) -> tuple[Targets, sparse.csr_matrix]:
         return _indicators("sparse", y, y.dtype, type(y.tocsr()))
     if is_frame(y):
         return _of_frame(y)
-    if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] != 1 and y.dtype != object:
+    if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] != 1:
         check_classification_targets(y)
         return _indicators("dense", y, y.dtype, None)
     if _has_sets(y):
@@ -111,12 +111,25 @@ def _plain(y: Any) -> Any:
         return column_at(y, 0)
     if is_series(y):
         return values_of(y)
-    if isinstance(y, (list, tuple)) and len(y) and all(isinstance(row, (list, tuple)) for row in y):
-        # As sets of labels, rows of equal width that hold nothing but 0 and 1 would all be {0, 1}.
-        width = len(y[0])
-        if width > 1 and all(len(row) == width and not set(map(str, row)) - {"0", "1"} for row in y):
-            return np.array(y, np.int64)
-    return y
+    if (
+        not isinstance(y, np.ndarray)
+        and hasattr(y, "__array__")
+        and not is_frame(y)
+        and not sparse.issparse(y)
+    ):
+        y = np.asarray(y)
+    if isinstance(y, np.ndarray) and y.dtype == object and y.ndim == 2:
+        return np.array(y.tolist())
+    return np.array([list(row) for row in y], np.int64) if _are_indicators(y) else y
+
+
+def _are_indicators(y: Any) -> bool:
+    """Rows of equal width that hold nothing but 0 and 1: as sets of labels they would all be {0, 1}."""
+    if not isinstance(y, (list, tuple)) or not len(y):
+        return False
+    if not all(isinstance(row, (list, tuple, np.ndarray)) and len(row) == len(y[0]) for row in y):
+        return False
+    return len(y[0]) > 1 and all(cell in (0, 1) and not isinstance(cell, str) for row in y for cell in row)
 
 
 def _has_sets(y: Any) -> bool:
@@ -124,9 +137,7 @@ def _has_sets(y: Any) -> bool:
         return False
     if isinstance(y, str) or not isinstance(y, Iterable):
         raise DataError(f"y: a {type(y).__name__} is no list of labels")
-    return any(
-        isinstance(row, Iterable) and not isinstance(row, (str, bytes)) and np.ndim(row) < 2 for row in y
-    )
+    return any(isinstance(row, Iterable) and not isinstance(row, (str, bytes)) for row in y)
 
 
 def _of_frame(y: Any) -> tuple[Targets, sparse.csr_matrix]:
