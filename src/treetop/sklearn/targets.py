@@ -38,6 +38,7 @@ from ..strings import Strings
 
 Labels = npt.NDArray[Any]
 _Y = "y"
+_MIXED = "y: some labels are strings and others numbers; make them all one kind"
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,7 @@ def _of_sets(y: Iterable[Any]) -> tuple[Targets, sparse.csr_matrix]:
         indices += sorted({codes.setdefault(_python(label), len(codes)) for label in listed})
         indptr.append(len(indices))
     if len({type(label) for label in codes}) > 1:
-        raise DataError("y: some labels are strings and others numbers; make them all one kind")
+        raise DataError(_MIXED)
     names = sorted(codes)
     column = np.empty(len(names), np.int32)
     column[[codes[name] for name in names]] = np.arange(len(names), dtype=np.int32)
@@ -190,17 +191,17 @@ def _of_sets(y: Iterable[Any]) -> tuple[Targets, sparse.csr_matrix]:
 
 
 def _of_single(y: Any) -> tuple[Targets, sparse.csr_matrix]:
+    if not isinstance(y, np.ndarray) or y.dtype == object:  # numpy would make texts of all
+        for row, label in enumerate(y):
+            if is_missing(label):
+                raise DataError(f"y: the label of row {row} is missing")
+        if len({isinstance(label, str) for label in y}) > 1:
+            raise DataError(_MIXED)
     listed = column_or_1d(y, warn=True)
-    for row, label in enumerate(listed if listed.dtype == object else ()):
-        if is_missing(label):
-            raise DataError(f"y: the label of row {row} is missing")
     if listed.dtype.kind == "f":
         assert_all_finite(listed, input_name="y")
     check_classification_targets(listed)
-    try:
-        classes, columns = np.unique(listed, return_inverse=True)
-    except TypeError:
-        raise DataError("y: some labels are strings and others numbers; make them all one kind") from None
+    classes, columns = np.unique(listed, return_inverse=True)
     rows = len(listed)
     Y = sparse.csr_matrix(
         (np.ones(rows, np.float32), columns.astype(np.int32), np.arange(rows + 1)), shape=(rows, len(classes))
