@@ -158,7 +158,11 @@ def test_every_kind_of_y_gives_the_same_labels_back_as_its_kind(reference):
         [np.array(row) for row in LABELS],
         pandas.Series(LABELS),
     ):
-        assert made.fit(TEXTS, rows).predict(NEW) == lists
+        found = made.fit(TEXTS, rows).predict(NEW)
+        assert [sorted(labels) for labels in found] == lists
+        assert found == [
+            [item.label for item in best] for best in made.model_.predict(NEW, k=2)
+        ]  # best first
         assert made.classes_.tolist() == names
 
     frame = pandas.DataFrame(Y.astype(np.int8), columns=names)
@@ -210,10 +214,17 @@ def test_two_exclusive_classes():
     assert np.array_equal(column.predict(NEW), made.predict(NEW))
 
 
-def test_one_label_column():
-    y = sparse.csr_array(Y[:, :1])
-    made = classifier().fit(TEXTS, y)
-    assert made.predict(NEW).shape == (40, 1) and made.decision_function(NEW).shape == (40, 1)
+def test_a_matrix_with_one_column_is_one_label_for_each_text():
+    has_it = Y[:, :1]
+    expected = classifier().fit(TEXTS, has_it.ravel()).predict(NEW)
+    assert 0 < expected.sum() < 40
+    columns = {"baking": has_it.ravel()}
+    for y in (sparse.csr_array(has_it), pandas.DataFrame(columns), polars.DataFrame(columns)):
+        made = classifier().fit(TEXTS, y)
+        assert made.predict(NEW).shape == (40,) and np.array_equal(made.predict(NEW), expected)
+        assert made.score(TEXTS, y) > 0.9
+    many = pandas.DataFrame({"target": [len(label) for label in FIRST]})
+    assert set(classifier().fit(TEXTS, many).predict(NEW)) <= set(many["target"])
 
 
 def test_texts_without_labels_and_labels_without_texts():

@@ -243,7 +243,7 @@ class TreetopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.model_.predict(read_examples(self, X, self.text, reset=False), k=k)
 
     def _chosen(self, X: Any) -> sparse.csr_matrix:
-        """Rows × classes, 1 where `predict` gives the label."""
+        """Rows × classes, 1 where `predict` gives the label, the best of a row first."""
         if self.targets_.kind == "single":
             ranked = self._ranked(X, min(self.n_scores, len(self.classes_)))
             best = _first_of_best(ranked, int(np.argmax(self.model_.label_counts)))
@@ -252,9 +252,10 @@ class TreetopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ranked = self._ranked(X, self.k_)
         if self.threshold is not None:
             ranked = ranked.above(self.threshold)
-        chosen = ranked.to_csr()
-        chosen.data[:] = 1
-        return chosen
+        ones = np.ones(len(ranked.indices), np.float32)
+        return sparse.csr_matrix(
+            (ones, ranked.indices, ranked.indptr), shape=(len(ranked), len(self.classes_))
+        )
 
     def _dense(self, X: Any) -> npt.NDArray[np.float64]:
         ranked = self._ranked(X, len(self.classes_))

@@ -1,12 +1,12 @@
 """The kinds of ``y`` that scikit-learn's users have, and predictions as the same kind.
 
-| kind   | y                                                          | predicted            |
-|--------|------------------------------------------------------------|----------------------|
-| single | one label for each row                                     | array of labels      |
-| sets   | a list, tuple, set or array of labels for each row         | list of label lists  |
-| dense  | array of 0 and 1, a column for each label                  | the same, same dtype |
-| sparse | scipy matrix or array of 0 and 1                           | the same, CSR        |
-| frame  | pandas or polars frame of 0 and 1, a column for each label | the same             |
+| kind   | y                                                          | predicted               |
+|--------|------------------------------------------------------------|-------------------------|
+| single | one label for each row, or a matrix with one column        | array of labels         |
+| sets   | a list, tuple, set or array of labels for each row         | label lists, best first |
+| dense  | array of 0 and 1, a column for each label                  | the same, same dtype    |
+| sparse | scipy matrix or array of 0 and 1                           | the same, CSR           |
+| frame  | pandas or polars frame of 0 and 1, a column for each label | the same                |
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ class Targets:
             names = self.classes[chosen.indices].tolist()
             return [names[start:stop] for start, stop in pairwise(chosen.indptr.tolist())]
         typed = chosen.astype(self.dtype)
+        typed.sort_indices()
         if self.kind == "sparse":
             return self.like(typed)
         if self.kind == "dense":
@@ -82,6 +83,8 @@ def read_targets(y: Any) -> tuple[Targets, sparse.csr_matrix]:
     if is_frame(y):
         return _of_frame(y)
     if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] != 1:
+        if y.dtype.kind == "f":
+            assert_all_finite(y, input_name=_Y)
         check_classification_targets(y)
         return _indicators("dense", y, y.dtype, None)
     if _has_sets(y):
@@ -107,9 +110,11 @@ def read_truth(y: Any, targets: Targets) -> sparse.csr_matrix:
 
 
 def _plain(y: Any) -> Any:
-    """Columns of pandas and polars, and a frame with nothing else, as lists; lists of 0 and 1 as a matrix."""
-    if is_frame(y) and len(y.columns) == 1 and not holds_numbers(y):
+    """Single columns as lists, whatever they are columns of; rows of 0 and 1 as a matrix."""
+    if is_frame(y) and len(y.columns) == 1:
         return column_at(y, 0)
+    if sparse.issparse(y) and y.ndim == 2 and y.shape[1] == 1:
+        return y.toarray().ravel()
     if is_series(y):
         return values_of(y)
     if (
@@ -199,7 +204,7 @@ def _of_single(y: Any) -> tuple[Targets, sparse.csr_matrix]:
             raise DataError(_MIXED)
     listed = column_or_1d(y, warn=True)
     if listed.dtype.kind == "f":
-        assert_all_finite(listed, input_name="y")
+        assert_all_finite(listed, input_name=_Y)
     check_classification_targets(listed)
     classes, columns = np.unique(listed, return_inverse=True)
     rows = len(listed)
