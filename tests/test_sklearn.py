@@ -170,6 +170,8 @@ def test_every_kind_of_y_gives_the_same_labels_back_as_its_kind(reference):
     assert list(found.columns) == names and list(found.index) == list(range(100, 140))
     assert np.array_equal(found.to_numpy(), reference) and (found.dtypes == np.int8).all()
     assert made.classes_.tolist() == names
+    found = made.fit(TEXTS, frame.astype("Int64")).predict(NEW)  # what pandas makes of columns with gaps
+    assert np.array_equal(found.to_numpy(), reference) and (found.dtypes == np.int64).all()
     found = made.fit(TEXTS, polars.DataFrame(Y, schema=names)).predict(NEW)
     assert isinstance(found, polars.DataFrame) and found.columns == names
     assert np.array_equal(found.to_numpy(), reference)
@@ -336,6 +338,8 @@ def test_how_many_labels_are_given():
     assert mean.k_ == round(Y.sum() / len(Y)) and set(mean.predict(NEW).sum(1)) == {mean.k_}
     assert set(classifier(k=4).fit(TEXTS, Y).predict(NEW).sum(1)) == {4}
     assert classifier(k=40).fit(TEXTS, Y).k_ == 6
+    assert set(mean.set_params(k=3).predict(NEW).sum(1)) == {3}  # needs no other fit
+    assert mean.set_params(k=None, threshold=0.0).k_ == 6
     decided = clone(CALIBRATED).set_params(threshold=0.5).fit(TEXTS, Y)
     assert np.array_equal(decided.predict(NEW), (decided.predict_proba(NEW) > 0.5).astype(Y.dtype))
 

@@ -177,16 +177,20 @@ class TreetopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         self.targets_ = targets
         self.classes_: Labels = targets.classes
-        self.k_ = self._labels_given(Y)
         return self
 
-    def _labels_given(self, Y: sparse.csr_matrix) -> int:
-        most, rows = int(Y.shape[1]), int(Y.shape[0])
+    @property
+    def k_(self) -> int:
+        """How many labels `predict` gives at most."""
+        check_is_fitted(self)
+        _check_count("k", self.k, may_be_none=True)
         if self.k is not None:
-            return min(int(self.k), most)
-        if self.threshold is not None:
-            return min(LABELS_ABOVE_THRESHOLD, most)
-        return min(max(round(int(Y.nnz) / rows), 1), most)
+            wanted = int(self.k)
+        elif self.threshold is not None:
+            wanted = LABELS_ABOVE_THRESHOLD
+        else:
+            wanted = max(round(self.model_.statistics["labels_per_example"]), 1)
+        return min(wanted, len(self.classes_))
 
     # -- answers ---------------------------------------------------------------------------------------------
 

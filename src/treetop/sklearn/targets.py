@@ -152,8 +152,9 @@ def _of_frame(y: Any) -> tuple[Targets, sparse.csr_matrix]:
     names = column_names(y)
     if len(set(names)) < len(names):
         raise DataError(f"y: the column {max(names, key=names.count)!r} is given twice")
-    kinds = {str(kind) for kind in y.dtypes}
-    dtype = np.asarray(y[:1]).dtype if len(kinds) == 1 and len(y) else np.dtype(np.int64)
+    dtype = np.asarray(y[:1]).dtype
+    if dtype.kind not in "biuf":  # columns with gaps are objects
+        dtype = np.dtype(np.int64)
     targets, Y = _indicators("frame", numbers_of(y), dtype, y[:0])
     return Targets(targets.kind, _array(list(y.columns)), targets.dtype, targets.like), Y
 
