@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import pickle
 import subprocess
 import sys
 
@@ -198,6 +199,12 @@ def test_save_and_load_give_the_same_answer(model, test, tmp_path):
     assert loaded.evaluate(test).to_dict() == model.evaluate(test).to_dict()
     loaded.save(tmp_path / "copy")  # a loaded model can be saved again
     assert same(treetop.load(tmp_path / "copy").predict(test), model.predict(test))
+
+
+def test_a_pickle_gives_the_same_answer(model, test):
+    again = pickle.loads(pickle.dumps(model))
+    assert same(again.predict(test), model.predict(test))
+    assert again.config == model.config and again.statistics == model.statistics
 
 
 def test_a_loaded_model_needs_only_the_folder(model, test, tmp_path):
