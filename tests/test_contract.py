@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import pickle
 import subprocess
 import sys
 
@@ -200,6 +201,12 @@ def test_save_and_load_give_the_same_answer(model, test, tmp_path):
     assert same(treetop.load(tmp_path / "copy").predict(test), model.predict(test))
 
 
+def test_a_pickle_gives_the_same_answer(model, test):
+    again = pickle.loads(pickle.dumps(model))
+    assert same(again.predict(test), model.predict(test))
+    assert again.config == model.config and again.statistics == model.statistics
+
+
 def test_a_loaded_model_needs_only_the_folder(model, test, tmp_path):
     model.save(tmp_path / "model")
     code = (
@@ -330,7 +337,7 @@ def test_bad_training_input(name):
         new(name).fit(["a text", "another"], [["x"]])
     with pytest.raises(DataError, match="row 1 is a int, not a text"):
         new(name).fit(["a text", 3], [["x"], ["y"]])
-    with pytest.raises(DataError, match="labels of row 1 are a NoneType"):
+    with pytest.raises(DataError, match="labels of row 1 are missing"):
         new(name).fit(["a text", "another"], [["x"], None])
     with pytest.raises(DataError, match="a str is not a list of texts"):
         new(name).fit("a text", [["x"]])
@@ -381,11 +388,11 @@ def test_bad_prediction_input(name, model, test):
         model.predict(test, k=0)
     with pytest.raises(DataError, match=r"k must be a whole number, not 2\.5"):
         model.predict(test, k=2.5)
-    with pytest.raises(DataError, match="row 0 is a NoneType"):
+    with pytest.raises(DataError, match="row 0 is missing"):
         model.predict([None])
     with pytest.raises(DataError, match="a NoneType is not a list of texts"):
         model.predict(None)
-    with pytest.raises(DataError, match="needs a labelled Dataset"):
+    with pytest.raises(DataError, match="give their labels too"):
         model.evaluate(["text"])
     with pytest.raises(ConfigError, match="threshold must be a number, not nan"):
         model.predict(test, threshold=float("nan"))

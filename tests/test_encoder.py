@@ -225,6 +225,8 @@ def test_positions_stay_exact_in_bf16():
     assert {weight.dtype for weight in narrowed.parameters()} == {torch.bfloat16}
 
 
-def test_an_encoder_has_the_layers_that_are_asked_for():
-    with pytest.raises(ConfigError, match="layers=3: the encoder has only 2"):
-        encoder(layers=3)
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+def test_more_layers_than_there_are_give_all(pooling):
+    found = encoder(layers=5, pooling=pooling)
+    assert found.encoder.layers == 2 and found.encoder.width == 2 * WIDTH
+    assert np.array_equal(vectors(found, TEXTS), vectors(encoder(layers=2, pooling=pooling), TEXTS))

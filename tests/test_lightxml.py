@@ -171,3 +171,15 @@ def test_clusters_of_labels_are_saved(tmp_path):
     assert all(map(np.array_equal, again.parents, model.parents))
     whole = treetop.make("lightxml", **(settings | {"cluster_size": 1})).fit(train)
     assert len(whole.parents) == 1 and len(whole.predict(train.texts, k=3)) == len(train)
+
+
+def test_a_shallow_encoder_with_the_default_of_five_layers(tmp_path):
+    texts, labels = topic_texts(40, seed=0)
+    model = treetop.LightXML(
+        encoder=tiny_bert(), epochs=1, max_length=16, rankers=False, device="cpu", cluster_size=2
+    )
+    assert model.config.transformer.layers == 5
+    before = model.fit(texts, labels).predict(texts[:3])
+    model.save(tmp_path / "model")
+    after = treetop.load(tmp_path / "model").predict(texts[:3])
+    assert np.array_equal(before.indices, after.indices) and np.array_equal(before.scores, after.scores)

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from .data import Dataset as Dataset
     from .data import read as read
     from .data import write as write
+    from .errors import ConfigError as ConfigError
+    from .errors import DataError as DataError
+    from .errors import ModelError as ModelError
+    from .errors import TreetopError as TreetopError
     from .explanation import Explanation as Explanation
     from .methods import load as load
     from .methods import make as make
@@ -49,6 +53,8 @@ _HOMES = {
     "Bonsai": ".methods.bonsai",
     "CascadeXML": ".methods.cascadexml",
     "CNNBaseline": ".methods.cnn_baseline",
+    "ConfigError": ".errors",
+    "DataError": ".errors",
     "Dataset": ".data",
     "DiSMEC": ".methods.dismec",
     "Ensemble": ".methods.ensemble",
@@ -59,11 +65,13 @@ _HOMES = {
     "KimCNNSoftmax": ".methods.kim_cnn",
     "LabelTree": ".tree",
     "LightXML": ".methods.lightxml",
+    "ModelError": ".errors",
     "NearestNeighbours": ".methods.neighbours",
     "PLT": ".methods.plt",
     "Parabel": ".methods.parabel",
     "Predictions": ".predictions",
     "Strings": ".strings",
+    "TreetopError": ".errors",
     "Variant": ".comparison",
     "XMLCNN": ".methods.xml_cnn",
     "XMLCNNImpl": ".methods.xml_cnn",
@@ -86,6 +94,8 @@ __all__ = [
     "Bonsai",
     "CNNBaseline",
     "CascadeXML",
+    "ConfigError",
+    "DataError",
     "Dataset",
     "DiSMEC",
     "Ensemble",
@@ -96,10 +106,12 @@ __all__ = [
     "KimCNNSoftmax",
     "LabelTree",
     "LightXML",
+    "ModelError",
     "NearestNeighbours",
     "Parabel",
     "Predictions",
     "Strings",
+    "TreetopError",
     "Variant",
     "XMLCNNImpl",
     "XRLinear",

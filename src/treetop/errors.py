@@ -15,11 +15,11 @@ class UserError(TreetopError):
     exit_code = 2
 
 
-class DataError(UserError):
+class DataError(UserError, ValueError):
     """Input that cannot be used: which file, which line or row, what is wrong."""
 
 
-class ConfigError(UserError):
+class ConfigError(UserError, ValueError):
     """A setting that does not exist or has a bad value."""
 
 
@@ -27,7 +27,7 @@ class ModelError(UserError):
     """A model folder that is missing, damaged, or of another version; or a model not fitted yet."""
 
 
-class MissingExtraError(UserError):
+class MissingExtraError(UserError, ImportError):
     """An optional part is not installed; the message says which ``pip install`` adds it."""
 
     def __init__(self, what: str, extra: str) -> None:

@@ -19,6 +19,7 @@ from . import progress
 from .config import value_text
 from .data import Dataset
 from .data.digest import data_digest
+from .data.frames import labelled
 from .errors import ConfigError, DataError, MissingExtraError, TreetopError
 from .methods import Method, MethodConfig, method_class
 from .methods.base import held_out_rows, keywords
@@ -119,12 +120,12 @@ class Tuning:
 
 def tune(
     method: str,
-    data: Dataset,
+    data: Dataset | Any,
     *,
     trials: int = 48,
     settings: Mapping[str, Any] | None = None,
     space: Mapping[str, Values] | None = None,
-    validation: float | Dataset = 0.2,
+    validation: float | Dataset | Any = 0.2,
     metric: str = "P@1",
     sampler: str = "random",
     pruning: bool = True,
@@ -150,8 +151,9 @@ def tune(
         raise ConfigError(f"sampler must be one of {', '.join(SAMPLERS)}, not {sampler!r}")
     if processes() > 1:
         raise ConfigError("tuning runs in one process: start it without torchrun")
-    if not isinstance(data, Dataset):
-        raise DataError("tune needs a labelled Dataset")
+    data = labelled(data, "tune needs")
+    if not isinstance(validation, (int, float)):
+        validation = labelled(validation, "validation is a share of the examples, or")
     task = _Task.of(method, data, settings or {}, space or {}, validation, metric)
     with (
         opened(study, task.about, _pruner(task, pruning)) as opened_study,

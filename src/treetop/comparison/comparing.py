@@ -7,9 +7,11 @@ import os
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from ..data import Dataset
 from ..data.digest import data_digest
+from ..data.frames import labelled
 from ..errors import ConfigError, DataError
 from ..metrics import DEFAULT_PROPENSITY
 from ..progress import step
@@ -21,8 +23,8 @@ from .variants import Variant
 
 def compare(
     variants: Sequence[Variant],
-    train: Dataset,
-    test: Dataset,
+    train: Dataset | Any,
+    test: Dataset | Any,
     *,
     seeds: int | Sequence[int] = 3,
     ks: Sequence[int] = (1, 3, 5),
@@ -46,6 +48,7 @@ def compare(
     """
     chosen = _checked(variants)
     numbers = _seeds(seeds)
+    train, test = labelled(train, "compare learns from"), labelled(test, "compare measures on")
     if jobs < 1:
         raise ConfigError(f"jobs must be at least 1, not {jobs}")
     if not ks or min(ks) < 1:

@@ -6,7 +6,7 @@ import dataclasses
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,35 @@ from scipy import sparse
 from ..errors import DataError
 from ..sparse import is_checked
 from ..strings import Strings
+from .columns import (
+    checked_texts,
+    is_frame,
+    is_matrix,
+    is_missing,
+    is_series,
+    numbers_of,
+    place_of,
+    values_of,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Rows = npt.NDArray[np.int64] | slice | Sequence[int]
 _BLOCK = 1 << 20
 """Entries that are checked at a time."""
+
+
+class FrameColumns(TypedDict, total=False):
+    """What `Dataset.from_frame` can be told."""
+
+    text: str | Sequence[str]
+    labels: str | Sequence[str] | None
+    id: str | None
+    group: str | None
+    label_separator: str | None
+    need_labels: bool
+    source: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,20 +92,24 @@ class Dataset:
     def from_texts(
         cls,
         texts: Iterable[str],
-        labels: Iterable[Iterable[str]] | None = None,
+        labels: Iterable[Iterable[str]] | Any = None,
         *,
         ids: Iterable[str] | None = None,
         groups: Iterable[str] | None = None,
         source: str = "the data",
     ) -> Dataset:
-        """Texts and, for each, its labels by name; a string alone is one label."""
-        vocabulary, Y = (Strings.of([]), None) if labels is None else index_labels(labels)
+        """Texts and, for each, its labels by name; a string alone is one label.
+
+        Both may be columns of pandas or polars. Labels may also be a matrix with a column for each label
+        (dense, sparse, or a frame, whose columns name them).
+        """
+        vocabulary, Y = (Strings.of([]), None) if labels is None else labels_of(labels, source)
         return cls(
             labels=vocabulary,
-            texts=Strings.of(texts),
+            texts=Strings.of(checked_texts(texts, source)),
             Y=Y,
-            ids=None if ids is None else Strings.of(ids),
-            groups=None if groups is None else Strings.of(groups),
+            ids=_names_of(ids),
+            groups=_names_of(groups),
             source=source,
         )
 
@@ -96,22 +125,41 @@ class Dataset:
         label_texts: Iterable[str] | None = None,
         source: str = "the data",
     ) -> Dataset:
-        """A feature matrix and a label matrix (dense or sparse). Unnamed labels are "0", "1", …"""
+        """A feature matrix and a label matrix (dense, sparse, or frames), or the label names of each row.
+
+        Unnamed labels are "0", "1", …, or the columns of the frame.
+        """
+        names = Strings.of([])
         if Y is not None:
-            Y = label_matrix(Y, source)
-        if labels is None:
-            names = Strings.numbers(0 if Y is None else Y.shape[1])
-        else:
+            names, Y = labels_of(Y if is_frame(Y) or _are_names(Y) else label_matrix(Y, source), source)
+        if labels is not None:
             names = distinct_names(Strings.of(labels), source)
         return cls(
             labels=names,
             X=X,
             Y=Y,
             texts=None if texts is None else Strings.of(texts),
-            ids=None if ids is None else Strings.of(ids),
+            ids=_names_of(ids),
             label_texts=None if label_texts is None else Strings.of(label_texts),
             source=source,
         )
+
+    @classmethod
+    def from_frame(cls, frame: Any, **columns: Unpack[FrameColumns]) -> Dataset:
+        """A pandas or polars frame with a row for each example. All of these may be left out:
+
+        - ``text``: the column of the text, by default ``"text"``; ``"title,abstract"`` or a list joins
+          several, a line each.
+        - ``labels``: the column of the labels, by default ``"labels"``: lists of names, single names, or
+          several names in a string, cut at ``label_separator`` or as in a CSV file. A list of columns: each
+          is a label, given where it is not 0. None: there are no labels.
+        - ``id``: the column of the example's name, by default ``"id"`` if there is one; ``group``: that of
+          its group.
+        - ``source``: what messages call the frame.
+        """
+        from .frames import from_frame
+
+        return from_frame(frame, **columns)
 
     def __len__(self) -> int:
         if self.texts is not None:
@@ -242,6 +290,11 @@ class Dataset:
         return np.array([codes.setdefault(group, len(codes)) for group in self.groups], np.int64)
 
 
+def _names_of(names: Iterable[Any] | None) -> Strings | None:
+    """Ids or groups; numbers are names too."""
+    return names if names is None or isinstance(names, Strings) else Strings.of(map(str, names))
+
+
 def _has_letter(text: str) -> bool:
     return any(map(str.isalpha, text))
 
@@ -271,14 +324,49 @@ def split_rows(
     return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 
 
-def index_labels(labels: Iterable[Iterable[str]]) -> tuple[Strings, sparse.csr_matrix]:
-    """Label names of each example → sorted vocabulary and examples × labels matrix."""
+def labels_of(labels: Any, source: str) -> tuple[Strings, Any]:
+    """Label sets, or a matrix with a column for each label → vocabulary and examples × labels matrix."""
+    if not is_matrix(labels):
+        return index_labels(labels)
+    if is_frame(labels):
+        from .frames import indicator_labels
+
+        return indicator_labels(labels, source)
+    matrix = label_matrix(labels, source)
+    return Strings.numbers(matrix.shape[1]), matrix
+
+
+def index_labels(labels: Iterable[Any], before: str = "") -> tuple[Strings, sparse.csr_matrix]:
+    """Label names of each example → sorted vocabulary and examples × labels matrix.
+
+    Messages begin with ``before``.
+    """
+    if isinstance(labels, str) or not isinstance(labels, Iterable) or is_frame(labels):
+        raise DataError(f"{before}the labels are a {type(labels).__name__}, not a list of label lists")
     indexer = LabelIndexer()
-    for row, names in enumerate(labels):
-        if not isinstance(names, Iterable):
-            raise DataError(f"the labels of row {row} are a {type(names).__name__}, not a list of names")
-        indexer.append([names] if isinstance(names, str) else names)
+    column: Iterable[Any] = values_of(labels) if is_series(labels) else labels
+    for row, names in enumerate(column):
+        listed = [names] if isinstance(names, str) else list(names) if isinstance(names, Iterable) else None
+        if listed is None or any(type(name) is not str and is_missing(name) for name in listed):
+            raise DataError(f"{before}the labels of {place_of(labels, row)} {_flaw_of(names)}")
+        indexer.append(listed)
     return indexer.build()
+
+
+def _flaw_of(names: Any) -> str:
+    if is_missing(names):
+        return f"are missing ({names}); an example without labels has an empty list"
+    if not isinstance(names, Iterable):
+        return f"are a {type(names).__name__}, not a list of names"
+    return f"have a gap: {list(names)!r}"
+
+
+def _are_names(labels: Any) -> bool:
+    """Whether there is a label name among them: then they are no matrix, but the labels of each row."""
+    if is_matrix(labels) or is_frame(labels) or not isinstance(labels, Iterable):
+        return False
+    rows = ((row,) if isinstance(row, str) or not isinstance(row, Iterable) else row for row in labels)
+    return any(isinstance(name, str) for row in rows for name in row)
 
 
 class LabelIndexer:
@@ -335,8 +423,12 @@ def label_matrix(Y: Any, source: str) -> sparse.csr_matrix:
     if is_checked(Y):
         return Y
     matrix = _as_csr(Y, source, "labels")
-    if not np.isfinite(matrix.data).all() or (matrix.data < 0).any():
-        raise DataError(f"{source}: label weights must be finite and not negative")
+    bad = np.flatnonzero(~(np.isfinite(matrix.data) & (matrix.data >= 0)))
+    if len(bad):
+        row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
+        raise DataError(
+            f"{source}: label weights must be finite and not negative; row {row} has {matrix.data[bad[0]]:g}"
+        )
     if (matrix.data == 0).any():
         matrix = matrix.copy()
         matrix.eliminate_zeros()
@@ -344,6 +436,10 @@ def label_matrix(Y: Any, source: str) -> sparse.csr_matrix:
 
 
 def _as_csr(values: Any, source: str, what: str) -> sparse.csr_matrix:
+    if is_frame(values):
+        if not is_matrix(values):
+            raise DataError(f"{source}: the {what} are a frame with columns that hold no numbers")
+        values = numbers_of(values)
     try:
         matrix = sparse.csr_matrix(values, dtype=np.float32)
     except (TypeError, ValueError) as error:

@@ -57,6 +57,8 @@ METHODS = {
 
 def method_class(name: str) -> type[Method]:
     """The class of a registry name, imported now."""
+    if not isinstance(name, str):
+        raise ConfigError(f"a method is given by its name, not as {name!r}")
     if name not in METHODS:
         near = difflib.get_close_matches(name, METHODS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(METHODS)}"
@@ -93,6 +95,8 @@ def load(folder: str | os.PathLike[str], *, verify: bool = True, **settings: Any
     if settings:
         try:
             config, data = _adjusted(stored.method, stored.config, stored.data, settings)
+        except ConfigError:
+            raise
         except (LookupError, ValueError, TypeError, AttributeError) as error:
             raise ModelError(f"{folder}: the model cannot be put together ({error})") from error
         stored = dataclasses.replace(stored, config=config, data=data)

@@ -12,7 +12,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -22,12 +22,14 @@ from .. import calibration, store, threads
 from ..calibration import Calibration
 from ..config import Config, setting
 from ..data import Dataset
+from ..data.columns import is_frame
+from ..data.frames import TextColumns, labelled
 from ..errors import ConfigError, DataError, ModelError, TreetopError
 from ..predictions import Predictions, check_threshold
 from ..progress import step
 from ..search_space import SearchSpace
 from ..strings import Strings
-from .inputs import Inputs, as_dataset, training_set
+from .inputs import Inputs, as_dataset, labelled_set, training_set
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -82,10 +84,20 @@ class Method(ABC):
 
     # -- the five verbs --------------------------------------------------------------------------------------
 
-    def fit(self, data: Dataset | Inputs, labels: Iterable[Iterable[str]] | Any = None, **extra: Any) -> Self:
-        """Trains on a `Dataset`, on texts and their labels, or on a feature matrix and a label matrix."""
+    def fit(
+        self,
+        data: Dataset | Inputs,
+        labels: Iterable[Iterable[str]] | Any = None,
+        *,
+        text: TextColumns | None = None,
+        **extra: Any,
+    ) -> Self:
+        """Trains on a `Dataset`, on texts and their labels, or on a feature matrix and a label matrix.
+
+        Of a pandas or polars frame ``text`` and ``labels`` name the columns, by default "text" and "labels".
+        """
         check_options(extra, keywords(self._fit), f"the training of {self.name}")
-        dataset = training_set(data, labels)
+        dataset = training_set(data, labels, text)
         learned = None if self.config.calibration == "none" else self._calibrated_on_a_part(dataset, extra)
         self._train(dataset, extra)
         if learned is not None:
@@ -94,9 +106,17 @@ class Method(ABC):
         return self
 
     def predict(
-        self, inputs: Inputs, k: int | None = None, *, threshold: float | None = None, **options: Any
+        self,
+        inputs: Inputs,
+        k: int | None = None,
+        *,
+        threshold: float | None = None,
+        text: TextColumns | None = None,
+        **options: Any,
     ) -> Predictions:
         """The ``k`` best labels of every input, best first; with ``threshold`` only scores strictly above it.
+
+        ``text``: the text columns of a pandas or polars frame, by default "text".
 
         Without ``k``: five, or with a threshold up to a hundred; all where there are fewer. The scores of a
         calibrated model are probabilities: ``threshold=0.5`` keeps what is likelier right than wrong.
@@ -114,12 +134,23 @@ class Method(ABC):
             raise DataError(f"k must be at least 1, not {k}")
         if k > len(known):
             raise DataError(f"k is {k} but the model knows only {len(known):,} labels")
-        dataset = self._input_set(inputs)
+        dataset = self._input_set(inputs, text)
         predictions = self._score(dataset, int(k), self.calibration, **options)
         return predictions if threshold is None else predictions.above(threshold)
 
-    def evaluate(self, data: Dataset, *, ks: Sequence[int] = (1, 3, 5), **options: Any) -> Metrics:
-        """P@k, nDCG@k, PSP@k, … in percent, on labelled data; labels unknown to the model count as missed."""
+    def evaluate(
+        self,
+        data: Dataset | Inputs,
+        labels: Iterable[Iterable[str]] | Any = None,
+        *,
+        text: TextColumns | None = None,
+        ks: Sequence[int] = (1, 3, 5),
+        **options: Any,
+    ) -> Metrics:
+        """P@k, nDCG@k, PSP@k, … in percent, on labelled data; labels unknown to the model count as missed.
+
+        Data, labels and ``text`` are as in `fit`.
+        """
         from ..metrics import Options, evaluate
 
         known = self._fitted()
@@ -127,29 +158,37 @@ class Method(ABC):
         check_options(
             options, [name for name in Options.__annotations__ if name not in given_here], "an evaluation"
         )
-        if not isinstance(data, Dataset) or not ks:
-            raise DataError("evaluate needs a labelled Dataset and at least one k")
-        predictions = self.predict(data, k=min(max(ks), len(known)))
+        if not ks:
+            raise DataError("evaluate needs at least one k")
+        dataset = labelled_set(data, labels, text)
+        predictions = self.predict(dataset, k=min(max(ks), len(known)))
         return evaluate(
             predictions,
-            data,
+            dataset,
             train_counts=self.label_counts,
             n_train=self.statistics["examples"],
             ks=tuple(ks),
             **options,
         )
 
-    def calibrate(self, data: Dataset, kind: str = "isotonic") -> Self:
+    def calibrate(
+        self,
+        data: Dataset | Any,
+        kind: str = "isotonic",
+        *,
+        text: TextColumns | None = None,
+        labels: str | None = None,
+    ) -> Self:
         """Makes the scores of a fitted model probabilities, learned from labelled data it was not trained on.
 
-        ``kind`` is ``"isotonic"`` or ``"platt"`` (see `treetop.calibration`). The order of labels stays.
+        ``kind`` is ``"isotonic"`` or ``"platt"`` (see `treetop.calibration`). The order of labels stays. Of a
+        frame ``text`` and ``labels`` name the columns.
         """
         from ..metrics.judged import judge
 
         known = self._fitted()
         map_class = calibration.kind_named(kind)
-        if not isinstance(data, Dataset):
-            raise DataError("calibrate needs a labelled Dataset that the model was not trained on")
+        data = labelled(data, "calibrate needs", text=text, labels=labels)
         dataset = self._input_set(data)
         with step("Calibrating"):
             raw = self._score(dataset, min(calibration.DEPTH, len(known)), None)
@@ -179,11 +218,20 @@ class Method(ABC):
         probability = float(self.calibration(np.array([explanation.score], np.float32))[0])
         return dataclasses.replace(explanation, probability=probability)
 
-    def update(self, new: Dataset, old: Dataset | None = None, **options: Any) -> Self:
+    def update(
+        self,
+        new: Dataset | Any,
+        old: Dataset | Any = None,
+        *,
+        text: TextColumns | None = None,
+        labels: str | None = None,
+        **options: Any,
+    ) -> Self:
         """Adds labelled examples, also of new labels, to a fitted model without training it from scratch.
 
         ``old``: what the model was trained on, unless it keeps that itself (``keep_data``). Words outside the
-        vocabulary stay unknown, and the calibration stays as it is.
+        vocabulary stay unknown, and the calibration stays as it is. Of frames ``text`` and ``labels`` name
+        the columns.
         """
         known = self._fitted()
         if not self.can_update:
@@ -191,8 +239,10 @@ class Method(ABC):
         if self.config.label_examples:
             raise ModelError("a model with label_examples cannot be updated: train it again on all examples")
         check_options(options, keywords(self._update), f"an update of {self.name}")
-        if not isinstance(new, Dataset) or not isinstance(old, Dataset | None):
-            raise DataError("an update takes a labelled Dataset of new examples, and one of the old examples")
+        new = labelled(new, "an update takes", text=text, labels=labels)
+        if old is not None:
+            text, labels = (text, labels) if is_frame(old) else (None, None)
+            old = labelled(old, "the old examples of an update are", text=text, labels=labels)
         added = dataclasses.replace(
             self._input_set(training_set(new, None)).aligned_to(known), label_texts=self._texts_with(new)
         )
@@ -262,6 +312,21 @@ class Method(ABC):
         except (LookupError, ValueError, TypeError, AttributeError, TreetopError) as error:
             raise ModelError(f"{where}: the model cannot be put together ({error})") from error
         return model
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        """A pickle of a trained model is what `save` writes."""
+        if self.labels is None:
+            return super().__reduce_ex__(protocol)
+        stored = self.to_stored()
+        # Memory maps become plain arrays.
+        arrays = {name: np.asarray(array) for name, array in stored.arrays.items()}
+        return _unpickled, (type(self), dataclasses.replace(stored, arrays=arrays))
+
+    def __copy__(self) -> Self:
+        """Shares the arrays."""
+        made = type(self).__new__(type(self))
+        vars(made).update(vars(self))
+        return made
 
     # -- what a method fills in ------------------------------------------------------------------------------
 
@@ -387,13 +452,17 @@ class Method(ABC):
             texts.setdefault(name, text)
         return Strings.of(texts.values())
 
-    def _input_set(self, inputs: Inputs) -> Dataset:
-        dataset = as_dataset(inputs)
+    def _input_set(self, inputs: Inputs, text: TextColumns | None = None) -> Dataset:
+        dataset = as_dataset(inputs, text)
         if self.takes_texts and dataset.texts is None:
             raise DataError(f"{dataset.source}: the model was trained on texts but the input has none")
         if not self.takes_texts and dataset.X is None:
             raise DataError(f"{dataset.source}: the model was trained on features but the input has none")
         return dataset
+
+
+def _unpickled(kind: type[Method], stored: store.Stored) -> Method:
+    return kind.from_stored(stored, "the pickle")
 
 
 def held_out_rows(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,6 +18,7 @@ from scipy import sparse
 
 from ..config import lengthened, part, setting
 from ..data import Dataset
+from ..data.frames import labelled
 from ..errors import ConfigError, DataError
 from ..neural.attention_views import AttentionViews, attention_views
 from ..neural.batches import Examples
@@ -110,7 +112,7 @@ class CascadeXML(SampledMethod):
         )
         return CascadeNetwork(encoder, head, taps)
 
-    def level_recall(self, data: Dataset) -> list[dict[str, float]]:
+    def level_recall(self, data: Dataset | Any) -> list[dict[str, float]]:
         """How much of the truth each level passes on to the next, on labelled texts, from the top.
 
         ``level``, its number of ``nodes``, those ``chosen`` for a text on average, and the ``recall``: how
@@ -118,7 +120,8 @@ class CascadeXML(SampledMethod):
         chosen cluster are chosen. Labels that the network does not know count for nothing.
         """
         known = self._fitted()
-        if not isinstance(data, Dataset) or data.Y is None:
+        data = labelled(data, "level_recall needs")
+        if data.Y is None:
             raise DataError("level_recall needs a labelled Dataset")
         dataset = self._input_set(data).aligned_to(known)
         assert (

@@ -28,6 +28,7 @@ from scipy import sparse
 from .. import _native, store
 from ..config import setting
 from ..data import Dataset
+from ..data.frames import labelled
 from ..errors import ConfigError, DataError, ModelError
 from ..explanation import Explanation, Part, listed_score, stacked, summed
 from ..predictions import Predictions
@@ -114,14 +115,15 @@ class Ensemble(Method):
             self._put_together()
 
     @classmethod
-    def learn(cls, members: Sequence[Method], validation: Dataset, **settings: Any) -> Self:
+    def learn(cls, members: Sequence[Method], validation: Dataset | Any, **settings: Any) -> Self:
         """Fitted models with the weights that rank the labels of ``validation`` best; or rule="stacked"."""
         ensemble = cls(members, **({"rule": "learned"} | settings))
         if ensemble.config.rule not in LEARNED:
             raise ConfigError(f"there is nothing to learn with rule={ensemble.config.rule}")
         for member in ensemble.members:
             member._fitted()
-        if not ensemble.members or not isinstance(validation, Dataset):
+        validation = labelled(validation, "an ensemble learns its weights from fitted models and")
+        if not ensemble.members:
             raise DataError("an ensemble learns its weights from fitted models and a labelled Dataset")
         ensemble._put_together()
         ensemble._learn(validation)

@@ -1,61 +1,65 @@
-"""What `fit` and `predict` may be given, as a `Dataset`."""
+"""What `fit`, `predict` and `evaluate` may be given, as a `Dataset`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy import sparse
 
 from ..data import Dataset
+from ..data.columns import checked_texts, is_frame, is_matrix
+from ..data.frames import TextColumns, from_frame
 from ..errors import DataError
 from ..strings import Strings
 
 Inputs: TypeAlias = "str | Sequence[str] | Dataset | np.ndarray | Any"
-"""One text, texts, a `Dataset`, or a feature matrix (dense or sparse)."""
+"""One text, texts, a `Dataset`, a feature matrix (dense or sparse), or a pandas or polars frame or column."""
 
 _NO_LABELS = Strings.of([])
+_HERE = "the input"
 
 
-def as_dataset(inputs: Inputs) -> Dataset:
-    """What is to be labelled."""
+def as_dataset(inputs: Inputs, text: TextColumns | None = None) -> Dataset:
+    """What is to be labelled; ``text`` names the text columns of a frame."""
+    if _holds_texts(inputs, text):
+        return from_frame(inputs, text=text or "text", labels=None, source=_HERE)
     if isinstance(inputs, Dataset):
         return inputs
     if isinstance(inputs, str):
         inputs = [inputs]
-    if sparse.issparse(inputs) or (isinstance(inputs, np.ndarray) and inputs.dtype.kind in "fiub"):
-        return Dataset(labels=_NO_LABELS, X=inputs, source="the input")
-    texts = Strings.of(_checked_texts(inputs))
-    return Dataset(labels=_NO_LABELS, texts=texts, source="the input")
+    if is_matrix(inputs):
+        return Dataset(labels=_NO_LABELS, X=inputs, source=_HERE)
+    return Dataset(labels=_NO_LABELS, texts=Strings.of(checked_texts(inputs, _HERE)), source=_HERE)
 
 
-def _checked_texts(texts: Any) -> Strings | list[str]:
-    if isinstance(texts, Strings):
-        return texts
-    if isinstance(texts, str) or not isinstance(texts, Iterable):
-        raise DataError(f"the input: a {type(texts).__name__} is not a list of texts or a matrix")
-    listed: list[str] = list(texts)
-    for row, text in enumerate(listed):
-        if not isinstance(text, str):
-            raise DataError(f"the input: row {row} is a {type(text).__name__}, not a text")
-    return listed
-
-
-def training_set(data: Dataset | Inputs, labels: Any) -> Dataset:
+def training_set(data: Dataset | Inputs, labels: Any, text: TextColumns | None = None) -> Dataset:
     """What is to be learned from; refused where there is nothing."""
-    if isinstance(data, Dataset):
-        if labels is not None:
-            raise DataError("give labels inside the Dataset or beside plain texts, not both")
-        dataset = data
-    elif labels is None:
-        raise DataError("texts alone cannot be learned from: give their labels too")
-    elif sparse.issparse(data) or (isinstance(data, np.ndarray) and data.dtype.kind in "fiub"):
-        dataset = Dataset.from_matrices(data, labels)
-    else:
-        dataset = Dataset.from_texts(_checked_texts(data), labels)
+    dataset = labelled_set(data, labels, text)
     if len(dataset) == 0:
         raise DataError(f"{dataset.source}: there are no examples to learn from")
     if dataset.Y is None or dataset.Y.nnz == 0:
         raise DataError(f"{dataset.source}: none of the {len(dataset):,} examples has a label")
     return dataset
+
+
+def labelled_set(data: Dataset | Inputs, labels: Any, text: TextColumns | None = None) -> Dataset:
+    """Examples and their labels: inside, beside, or in the column of a frame that ``labels`` names."""
+    if _holds_texts(data, text):
+        if labels is None or isinstance(labels, str):
+            return from_frame(data, text=text or "text", labels=labels or "labels")
+        return Dataset.from_texts(as_dataset(data, text).texts or (), labels)
+    if isinstance(data, Dataset):
+        if labels is not None:
+            raise DataError("give labels inside the Dataset or beside plain texts, not both")
+        return data
+    if labels is None:
+        raise DataError("examples alone are not enough: give their labels too")
+    return Dataset.from_matrices(data, labels) if is_matrix(data) else Dataset.from_texts(data, labels)
+
+
+def _holds_texts(data: Any, text: TextColumns | None) -> bool:
+    """Whether it is a frame with texts; a frame of numbers is one only if ``text`` names columns of it."""
+    if text is not None and not is_frame(data):
+        raise DataError("text= names columns of a frame, and there is none")
+    return is_frame(data) and (text is not None or "text" in data.columns or not is_matrix(data))

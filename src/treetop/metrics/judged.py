@@ -12,6 +12,7 @@ from scipy import sparse
 
 from .. import _native, threads
 from ..data import Dataset
+from ..data.frames import labelled
 from ..errors import ConfigError, DataError
 from ..predictions import Predictions, sort_rows
 from .propensity import DEFAULT_PROPENSITY, inverse_propensity
@@ -97,6 +98,7 @@ def judge(
     propensity: tuple[float, float] = DEFAULT_PROPENSITY,
 ) -> Judged:
     """Checks that the two belong together and brings both, and the training counts, onto one vocabulary."""
+    truth = labelled(truth, "the truth is")
     if truth.Y is None:
         raise DataError(f"{truth.source}: there are no labels to evaluate against")
     if len(predictions) != len(truth):

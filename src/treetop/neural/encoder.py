@@ -52,7 +52,9 @@ class EncoderConfig(Config):
         "or what the pretrained pooler makes of the first",
         choices=POOLINGS,
     )
-    layers: int = setting(1, "last layers whose vectors are put side by side", at_least=1)
+    layers: int = setting(
+        1, "last layers whose vectors are put side by side; all of an encoder that has fewer", at_least=1
+    )
     dropout: float = setting(0.1, "share of a text's vector dropped while training", at_least=0, at_most=1)
     attention: str = setting(
         "auto",
@@ -89,9 +91,9 @@ class Encoder(nn.Module):
         self.config = config
         self.padding = padding
         self.dropout = nn.Dropout(config.dropout)
-        if config.layers > self.depth:
-            raise ConfigError(f"layers={config.layers}: the encoder has only {self.depth}")
-        self.width = int(transformer.config.hidden_size) * config.layers
+        self.layers = min(config.layers, self.depth)
+        """Last layers that it gives the vectors of."""
+        self.width = int(transformer.config.hidden_size) * self.layers
         self.whole_masks = False
         """Give the transformer its mask ready made: it looks at no lengths then, and all steps are alike."""
         self.narrow = False
@@ -111,7 +113,7 @@ class Encoder(nn.Module):
             vectors: Tensor = self._states(batch, inside, several=False).pooler_output.float()
         else:
             count = self.depth
-            layers = range(count - self.config.layers + 1, count + 1)
+            layers = range(count - self.layers + 1, count + 1)
             vectors = torch.cat(self.after_layers(batch, layers), 1)
         dropped: Tensor = self.dropout(vectors)
         return dropped

@@ -43,5 +43,5 @@ def cached(folder: str | None, encoder: Encoder, examples: Examples, make: Calla
 def _digest(encoder: Encoder, examples: Examples) -> str:
     weights = [part for name, value in encoder.state_dict().items() for part in (name, to_array(value))]
     tokens = examples.parts["tokens"]
-    read = encoder.config.pooling, encoder.config.layers
+    read = encoder.config.pooling, encoder.layers
     return digest_of(*weights, to_array(tokens.values), to_array(tokens.lengths), *read)

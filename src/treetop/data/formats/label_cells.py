@@ -24,8 +24,9 @@ from .fields import is_name
 class LabelCells:
     """The label column of a table, kept until the last row has shown which separator it uses."""
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, place: str, first_row: int = 1) -> None:
         self._place = place
+        self._first_row = first_row
         self._cells = StringsBuilder()
         self._found: set[str] = set()
         self._arrays = True
@@ -40,7 +41,7 @@ class LabelCells:
     def label_sets(self, separator: str | None) -> Iterator[list[str]]:
         cells = self._cells.build()
         if separator is None and self._arrays:
-            for row, cell in enumerate(cells, 1):
+            for row, cell in enumerate(cells, self._first_row):
                 yield self._array(row, cell) if cell else []
             return
         separator = separator or next((mark for mark in ";|" if mark in self._found), ",")
