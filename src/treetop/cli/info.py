@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..config import value_text
+from ..units import file_size
 from .options import Json, Model
-from .output import file_size, heading, show, show_json, show_table
+from .output import heading, show, show_json, show_table
 from .reporter import duration
 
 if TYPE_CHECKING:

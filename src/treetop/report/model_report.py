@@ -1,0 +1,121 @@
+"""Pages of one or several models, and of comparisons."""
+
+from __future__ import annotations
+
+import datetime
+from typing import TYPE_CHECKING, Any
+
+from .. import __version__
+from ..config import value_text
+from ..progress import step
+from .blocks import Page, Section
+from .sections import calibration, confused, cost, differences, frequency, inside, quality
+from .subject import Cost, Evidence, Known, Subject
+
+if TYPE_CHECKING:
+    from ..comparison import Comparison
+    from ..methods import Method
+
+EXAMPLES = 5
+
+
+def report_page(evidence: Evidence, *, title: str | None = None, examples: int = EXAMPLES) -> Page:
+    """All sections that there is something to show in."""
+    several = len(evidence.subjects) > 1
+    with step("Measuring"):
+        evidence.intervals  # noqa: B018  the longest part, told of before the sections need it
+    pairs = differences.paired(evidence) if several else []
+    with step("Putting the report together"):
+        found: list[Section | None] = [
+            quality.at_a_glance(evidence, pairs),
+            quality.quality(evidence),
+            differences.differences(evidence, pairs) if several else None,
+            frequency.frequency(evidence),
+            calibration.calibration(evidence),
+            cost.cost(evidence),
+            confused.confused(evidence),
+            inside.trees(evidence),
+            inside.examples(evidence, examples),
+            inside.models(evidence),
+        ]
+    names = ", ".join(subject.name for subject in evidence.subjects)
+    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    return Page(
+        title=title or f"Report: {names}",
+        subtitle=f"{evidence.truth.source}: {len(evidence.truth):,} test texts",
+        sections=[section for section in found if section is not None],
+        footer=f"Made with treetop {__version__}, {today}.",
+    )
+
+
+def facts_of(model: Method) -> dict[str, str]:
+    """What a reader wants to know of a model."""
+    data = model.statistics
+    facts = {
+        "method": model.name,
+        "changed settings": changed_settings(model) or "none",
+        "trained on": f"{data['examples']:,} {data['input']} of {data['source']}",
+        "labels": f"{data['labels']:,} ({data['labels_used']:,} with training texts)",
+        "labels per text": f"{data['labels_per_example']:.2f}",
+    }
+    learned = data.get("calibration")
+    facts["scores"] = "not calibrated" if learned is None else f"probabilities ({learned['kind']})"
+    if "recipe" in data:
+        facts["recipe"] = data["recipe"]
+    return facts
+
+
+def changed_settings(model: Method) -> str:
+    """``beam=20, threads=2``"""
+    usual: dict[str, Any] = {item.name: item.value for item in type(model.config)().settings()}
+    changed = (item for item in model.config.settings() if item.value != usual[item.name])
+    return ", ".join(f"{item.name}={value_text(item.value)}" for item in changed)
+
+
+def known_to(model: Method) -> Known:
+    """Training texts of each label of a model."""
+    assert model.labels is not None
+    return Known(model.labels, model.label_counts, model.statistics["examples"])
+
+
+def of_comparison(comparison: Comparison, samples: int | None = None) -> Evidence:
+    """The runs of a comparison; there are no models any more, and no scores."""
+    from ..comparison.variants import settings_text
+
+    subjects = [
+        Subject(
+            variant.name,
+            tuple(run.predictions(comparison.train.labels) for run in comparison.runs[variant.name]),
+            Cost(
+                train_seconds=comparison.spread(variant.name, "train_seconds").mean,
+                many=comparison.spread(variant.name, "predict_milliseconds").mean,
+                size=round(comparison.spread(variant.name, "bytes").mean),
+                parameters=None
+                if (parts := comparison.parameters(variant.name)) is None
+                else sum(parts.values()),
+            ),
+            {
+                "method": variant.method,
+                "changed settings": settings_text(variant.settings).replace(",", ", ") or "none",
+                "trained on": f"{len(comparison.train):,} texts of {comparison.train.source}",
+                "seeds": ", ".join(map(str, comparison.seeds)),
+            },
+            scored=False,
+        )
+        for variant in comparison.variants
+    ]
+    train = comparison.train
+    return Evidence.of(
+        subjects,
+        comparison.test,
+        ks=comparison.conditions.ks,
+        propensity=comparison.conditions.propensity,
+        known=Known(train.labels, train.label_counts, len(train)),
+        label_texts=label_names(train.labels, train.label_texts),
+        **({} if samples is None else {"samples": samples}),
+    )
+
+
+def label_names(labels: Any, texts: Any) -> dict[str, str]:
+    """Readable names of labels, where there are any."""
+    return {} if texts is None else dict(zip(labels, texts, strict=True))

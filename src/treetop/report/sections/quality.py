@@ -1,0 +1,117 @@
+"""The figures of every model: a few at a glance, and all of them with their intervals."""
+
+from __future__ import annotations
+
+import statistics
+
+from ...units import file_size, milliseconds
+from .. import charts
+from ..blocks import Block, Cards, Cell, Chart, Section, Table, Text
+from ..subject import Evidence
+from .differences import LEVEL, Pair, p_text
+
+
+def main_metrics(evidence: Evidence) -> list[str]:
+    """Those of pictures: P@k, nDCG@k and, where training counts are known, PSP@k."""
+    names = [f"P@{k}" for k in evidence.ks] + [f"nDCG@{k}" for k in evidence.ks if k > 1]
+    return names + [f"PSP@{k}" for k in evidence.ks if evidence.counts is not None]
+
+
+def at_a_glance(evidence: Evidence, pairs: list[Pair]) -> Section:
+    """The few figures and sentences that a reader in a hurry needs."""
+    names = [subject.name for subject in evidence.subjects]
+    best = evidence.best
+    intervals = evidence.intervals[best]
+    k = evidence.depth
+    wanted = [evidence.leading, f"nDCG@{k}", *([f"PSP@{k}"] if evidence.counts is not None else [])]
+    cards = [
+        (
+            name,
+            f"{intervals[name].value:.1f} %",
+            f"95 %: {intervals[name].low:.1f} … {intervals[name].high:.1f}",
+        )
+        for name in dict.fromkeys(wanted)
+    ]
+    spent = evidence.subjects[best].cost
+    if spent.many is not None:
+        cards.append(("Time of a text", f"{milliseconds(spent.many)} ms", "all texts asked at once"))
+    if spent.size is not None:
+        cards.append(("Model", file_size(spent.size), "on disk"))
+    blocks: list[Block] = []
+    if len(names) > 1:
+        text = f"{names[best]} has the highest {evidence.leading} of {len(names)}; its figures:"
+        blocks.append(Text(text))
+    blocks.append(Cards(cards))
+    if len(names) > 1:
+        blocks.append(Text(_against_others(evidence, pairs)))
+    return Section("glance", "At a glance", blocks)
+
+
+def _against_others(evidence: Evidence, pairs: list[Pair]) -> str:
+    """What the tests say about the best model and each other one, on the leading metric."""
+    best = evidence.best
+    sentences = []
+    for pair in pairs:
+        if pair.metric != evidence.leading or best not in (pair.first, pair.second):
+            continue
+        other = pair.second if pair.first == best else pair.first
+        gap = abs(pair.found.difference)
+        verdict = (
+            "more than chance would explain" if pair.corrected < LEVEL else "which chance alone could explain"
+        )
+        sentences.append(
+            f"{evidence.subjects[other].name} is {gap:.2f} points lower, {verdict}"
+            f" (corrected p {p_text(pair.corrected)})"
+        )
+    return f"{evidence.leading}: {'; '.join(sentences)}."
+
+
+def quality(evidence: Evidence) -> Section:
+    """Every metric of every model."""
+    names = [subject.name for subject in evidence.subjects]
+    drawn = main_metrics(evidence)
+    rows = [
+        {"model": name, "metric": metric, **intervals[metric]._asdict()}
+        for name, intervals in zip(names, evidence.intervals, strict=True)
+        for metric in drawn
+    ]
+    metrics = list(dict.fromkeys(metric for found in evidence.metrics for metric in found))
+    table = [[metric, *_values(evidence, metric)] for metric in metrics]
+    seeds = max(len(subject.runs) for subject in evidence.subjects)
+    over = f" Figures are means of {seeds} seeds, ± their standard deviation." if seeds > 1 else ""
+    propensity = ""
+    if evidence.counts is not None:
+        a, b = evidence.propensity
+        propensity = f" PSP, PSnDCG and PSR weigh labels by how rare they are (A = {a:g}, B = {b:g})."
+    return Section(
+        "quality",
+        "Quality",
+        [
+            Text(
+                f"Measured on {len(evidence.truth):,} texts, in percent. Intervals hold 95 % of what other"
+                f" texts of the same kind would give ({evidence.samples:,} bootstrap"
+                f" redraws).{over}{propensity} Higher is better, but for ECE, the calibration error."
+            ),
+            Chart("quality", "Metrics with 95 % intervals", charts.quality(rows, names)),
+            Table("All metrics, in percent", ["metric", *names], table),
+        ],
+    )
+
+
+def _values(evidence: Evidence, metric: str) -> list[str | Cell]:
+    """Of every subject: the value and its interval; the best stands out where there are several."""
+    means = [statistics.fmean(found[metric]) if metric in found else None for found in evidence.metrics]
+    there = [value for value in means if value is not None]
+    best = (min if metric.startswith("ECE") else max)(there)
+    cells: list[str | Cell] = []
+    for value, found, intervals in zip(means, evidence.metrics, evidence.intervals, strict=True):
+        if value is None:
+            cells.append("")
+            continue
+        text = f"{value:.2f}"
+        if len(found[metric]) > 1:
+            text += f" ± {statistics.stdev(found[metric]):.2f}"
+        if metric in intervals:
+            text += f" [{intervals[metric].low:.2f}, {intervals[metric].high:.2f}]"
+        cells.append(Cell(text) if len(there) > 1 and value == best else text)
+    return cells
