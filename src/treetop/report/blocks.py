@@ -64,7 +64,6 @@ class TreeView:
     """A label tree that opens node by node; ``data`` is made by `label_tree.py`."""
 
     name: str
-    caption: str
     data: dict[str, Any]
     kind = "tree"
 

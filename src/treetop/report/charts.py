@@ -20,13 +20,15 @@ def quality(rows: Rows, models: Sequence[str]) -> Spec:
     points = {"x": {"field": "value", **_percent("percent")}}
     return {
         "data": {"values": list(rows)},
-        "height": {"step": max(26, 14 * len(models)), "for": "position"},
+        "height": len(metrics) * (12 + 14 * len(models)),
         "encoding": {"y": y, "yOffset": {"field": "model", "sort": list(models)}, **_by_model(models)},
         "layer": [
             {"mark": {"type": "rule", "strokeWidth": 2}, "encoding": bars, "params": _zoom("x")},
             {
                 "mark": {"type": "point", "filled": True, "size": 60},
-                "encoding": points | _tooltip("model", "metric", value=".2f", low=".2f", high=".2f"),
+                "encoding": points
+                | _shaped(models)
+                | _tooltip("model", "metric", value=".2f", low=".2f", high=".2f"),
                 "params": _pick(models),
             },
         ],
@@ -51,6 +53,7 @@ def frequency(rows: Rows, models: Sequence[str], k: int) -> Spec:
             },
             "y": {"field": "recall", **_percent(f"recall@{k}, percent", zero=True)},
             **_by_model(models),
+            **_shaped(models),
             **_tooltip("model", "texts", labels=",", occurrences=",", recall=".2f"),
         },
     }
@@ -58,7 +61,7 @@ def frequency(rows: Rows, models: Sequence[str], k: int) -> Spec:
 
 def calibration(rows: Rows, models: Sequence[str]) -> Spec:
     """The share of right answers over the mean score of each bin; the diagonal is what scores promise."""
-    unit = {"type": "quantitative", "scale": {"domain": [0, 1]}, "axis": {"format": ".1f"}}
+    unit = {"type": "quantitative", "scale": {"domain": [0, 1]}, "axis": {"format": ".2~f", "tickCount": 10}}
     x = {"field": "score", "title": "mean score", **unit}
     y = {"field": "right", "title": "share that is right", **unit}
     diagonal = [{"score": at, "right": at} for at in (0, 1)]
@@ -88,6 +91,7 @@ def calibration(rows: Rows, models: Sequence[str]) -> Spec:
                         "legend": None,
                     },
                     **_by_model(models),
+                    **_shaped(models),
                     **_tooltip("model", score=".3f", right=".3f", answers=","),
                 },
                 "params": _pick(models),
@@ -116,8 +120,9 @@ def cost(rows: Rows, models: Sequence[str], metric: str) -> Spec:
         },
         "layer": [
             {
-                "mark": {"type": "point", "filled": True, "size": 110},
+                "mark": {"type": "point", "filled": True, "size": 110, "opacity": 1},
                 "encoding": _by_model(models, legend=False)
+                | _shaped(models, legend=False)
                 | _tooltip("model", value=".2f", milliseconds=".3f"),
                 "params": _zoom("x", "y"),
             },
@@ -140,7 +145,7 @@ def differences(rows: Rows) -> Spec:
     legend = {"title": None, "orient": "top"}
     return {
         "data": {"values": list(rows)},
-        "height": {"step": 16 * len(metrics), "for": "position"},
+        "height": len(pairs) * (12 + 14 * len(metrics)),
         "encoding": {
             "y": {"field": "pair", "type": "nominal", "sort": pairs, "title": None},
             "yOffset": {"field": "metric", "sort": metrics},
@@ -162,7 +167,7 @@ def differences(rows: Rows) -> Spec:
                 "encoding": {
                     "x": {"field": "difference", **x},
                     "shape": {"field": "metric", "sort": metrics, "scale": shapes, "legend": legend},
-                    "fill": {"field": "metric", "sort": metrics, "scale": colours, "legend": None},
+                    "fill": {"field": "metric", "sort": metrics, "scale": colours, "legend": legend},
                     "fillOpacity": decided,
                     **_tooltip("pair", "metric", difference="+.2f", low="+.2f", high="+.2f", p=".3g"),
                 },
@@ -175,35 +180,46 @@ def heat(rows: Rows) -> Spec:
     """Missing labels down, given labels across."""
     missing = list(dict.fromkeys(row["missing"] for row in rows))
     given = list(dict.fromkeys(row["given"] for row in rows))
-    axis = {"labelLimit": 150, "grid": False}
+    across = {"labelLimit": 150, "grid": False, "labelAngle": -45}
+    down = {"labelLimit": 150, "grid": False}
     return {
         "data": {"values": list(rows)},
-        "height": {"step": 22},
-        "mark": {"type": "rect", "cornerRadius": 2},
+        "height": 24 * len(missing),
         "encoding": {
             "x": {
                 "field": "given",
                 "type": "nominal",
                 "sort": given,
                 "title": "given, wrong",
-                "axis": axis | {"labelAngle": -45},
+                "axis": across,
             },
             "y": {
                 "field": "missing",
                 "type": "nominal",
                 "sort": missing,
                 "title": "right, missing",
-                "axis": axis,
-            },
-            "color": {
-                "field": "texts",
-                "type": "quantitative",
-                "title": "texts",
-                "scale": {"range": ["#dcd6f7", "#5b3fc4"]},
-                "legend": {"orient": "top", "gradientLength": 160},
+                "axis": down,
             },
             **_tooltip("missing", "given", texts=",", misses=".1f"),
         },
+        "layer": [
+            {
+                "mark": {"type": "rect", "cornerRadius": 2, "color": "#9a86f2"},
+                "encoding": {
+                    # Roots, so that one large confusion does not hide the others; paler on any ground.
+                    "opacity": {
+                        "field": "texts",
+                        "type": "quantitative",
+                        "scale": {"type": "sqrt", "range": [0.06, 1]},
+                        "legend": None,
+                    }
+                },
+            },
+            {
+                "mark": {"type": "text", "color": "currentColor", "fontSize": 10},
+                "encoding": {"text": {"field": "texts", "type": "quantitative", "format": ","}},
+            },
+        ],
     }
 
 
@@ -214,7 +230,6 @@ def finished(spec: Spec, description: str) -> Spec:
     return {
         "description": description,
         "width": "container",
-        "autosize": {"type": "fit-x", "contains": "padding"},
         "background": None,
         **spec,
         "config": {
@@ -231,30 +246,25 @@ def finished(spec: Spec, description: str) -> Spec:
 
 
 def _by_model(models: Sequence[str], *, legend: bool = True) -> Spec:
-    """Colour and shape; a model that is picked in the legend stands out."""
+    """A colour for each; a model that is picked in the legend stands out."""
     if len(models) == 1:
         return {"color": {"value": COLOURS[0]}}
-    order = list(models)
-    colours = [COLOURS[place % len(COLOURS)] for place in range(len(models))]
-    shapes = [SHAPES[place % len(SHAPES)] for place in range(len(models))]
-    key = {"title": None, "orient": "top", "columns": 2} if legend else None
-    channels: Spec = {
-        "color": {
-            "field": "model",
-            "sort": order,
-            "scale": {"domain": order, "range": colours},
-            "legend": key,
-        },
-        "shape": {
-            "field": "model",
-            "sort": order,
-            "scale": {"domain": order, "range": shapes},
-            "legend": key,
-        },
-    }
+    channels: Spec = {"color": _told_apart(models, COLOURS, legend)}
     if legend:
         channels["opacity"] = {"condition": {"param": "picked", "value": 1, "empty": True}, "value": 0.12}
     return channels
+
+
+def _shaped(models: Sequence[str], *, legend: bool = True) -> Spec:
+    """A shape for each, beside its colour; for marks that are points."""
+    return {} if len(models) == 1 else {"shape": _told_apart(models, SHAPES, legend)}
+
+
+def _told_apart(models: Sequence[str], looks: Sequence[str], legend: bool) -> Spec:
+    order = list(models)
+    chosen = [looks[place % len(looks)] for place in range(len(models))]
+    key = {"title": None, "orient": "top", "columns": 2} if legend else None
+    return {"field": "model", "sort": order, "scale": {"domain": order, "range": chosen}, "legend": key}
 
 
 def _pick(models: Sequence[str]) -> list[Spec]:

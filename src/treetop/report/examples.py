@@ -64,7 +64,7 @@ class Example:
 def best_and_worst(evidence: Evidence, place: int, count: int) -> tuple[list[int], list[int]]:
     """Rows by nDCG at the largest k, of texts that have labels.
 
-    Among equals the best have most labels, and the worst the highest score of a wrong label.
+    Among equals the best have few labels missing, then most labels; the worst, the highest wrong score.
     """
     scores = evidence.scores[place][f"nDCG@{evidence.depth}"]
     rows = np.flatnonzero(scores.denominator > 0)
@@ -75,7 +75,8 @@ def best_and_worst(evidence: Evidence, place: int, count: int) -> tuple[list[int
     sure = np.zeros(len(predictions))
     some = predictions.counts > 0
     sure[some] = predictions.scores[predictions.indptr[:-1][some]]
-    best = rows[np.lexsort((rows, -labels, -quality))]
+    missing = np.maximum(labels - evidence.depth, 0)
+    best = rows[np.lexsort((rows, -labels, missing, -quality))]
     worst = rows[np.lexsort((rows, -sure[rows], quality))]
     count = min(count, len(rows) // 2)  # no text is among both
     return best[:count].tolist(), worst[:count].tolist()

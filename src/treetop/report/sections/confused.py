@@ -10,7 +10,7 @@ from .. import charts
 from ..blocks import Block, Chart, Part, Section, Table, Text
 from ..subject import Evidence
 
-PAIRS_SHOWN, LABELS_DRAWN, LABELS_SHOWN = 50, 12, 20
+PAIRS_SHOWN, MORE_PAIRS, LABELS_DRAWN, LABELS_SHOWN = 15, 100, 12, 15
 
 
 def confused(evidence: Evidence) -> Section:
@@ -26,7 +26,7 @@ def confused(evidence: Evidence) -> Section:
                 f"{pair.misses:.1f}",
                 f"{100 * pair.misses / pair.all_misses:.0f} %",
             ]
-            for pair in pairs[:PAIRS_SHOWN]
+            for pair in pairs[:MORE_PAIRS]
         ]
         blocks: list[Block] = [Text("Nothing is confused: every right label is given first.")]
         if pairs:
@@ -34,8 +34,10 @@ def confused(evidence: Evidence) -> Section:
             header = ["right, missing", "given, wrong", "texts", "misses", "of all its misses"]
             blocks = [
                 Chart(f"confusions-{place + 1}", "Labels most often taken for others", charts.heat(chosen)),
-                Table(f"The {len(table)} largest confusions", header, table, words=(0, 1)),
+                Table("The largest confusions", header, table[:PAIRS_SHOWN], words=(0, 1)),
             ]
+            if table[PAIRS_SHOWN:]:
+                blocks.append(Table("More of them", header, table[PAIRS_SHOWN:], words=(0, 1), folded=True))
         parts.append(Part(subject.name, [*blocks, _missed(evidence, place)]))
     return Section(
         "confusions",

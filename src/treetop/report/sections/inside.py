@@ -27,24 +27,24 @@ def trees(evidence: Evidence) -> Section | None:
     for place, subject in enumerate(evidence.subjects):
         tree = getattr(subject.model, "tree", None)
         if isinstance(tree, LabelTree):
-            sizes = "-".join(map(str, tree.sizes))
             data = tree_data(evidence, place, tree)
-            caption = f"Label tree of {subject.name}: {sizes} nodes from the top"
-            left_out = (
-                f" {data['left_out']:,} rarer labels are counted, but not listed." if data["left_out"] else ""
-            )
-            parts.append(Part(subject.name, [Text(caption + "." + left_out), _view(place, caption, data)]))
+            text = f"Levels from the top: {_levels(tree)}."
+            if data["left_out"]:
+                text += f" {data['left_out']:,} rarer labels are counted, but not listed."
+            parts.append(Part(subject.name, [Text(text), TreeView(f"tree-{place + 1}", data)]))
     if not parts:
         return None
-    text = Text(
+    says = Text(
         "Clusters are named after their most frequent labels. Bars and figures: the share of the occurrences"
         f" below a node in the test data that is found among the first {evidence.depth}."
     )
-    return Section("tree", "Label tree", [text], parts)
+    return Section("tree", "Label tree", [says], parts)
 
 
-def _view(place: int, caption: str, data: dict[str, object]) -> TreeView:
-    return TreeView(f"tree-{place + 1}", caption, data)
+def _levels(tree: LabelTree) -> str:
+    """``16 clusters, 566 labels``"""
+    *clusters, labels = tree.sizes
+    return ", ".join([*(f"{count:,} clusters" for count in clusters), f"{labels:,} labels"])
 
 
 def examples(evidence: Evidence, count: int) -> Section | None:
@@ -75,6 +75,6 @@ def examples(evidence: Evidence, count: int) -> Section | None:
     )
     text = Text(
         f"Texts by nDCG@{evidence.depth}. Among equals the worst are those with the highest wrong score, the"
-        f" best those with most labels.{marks}"
+        f" best those with few missing and most labels.{marks}"
     )
     return Section("examples", "Best and worst answers", [text], parts)

@@ -54,15 +54,15 @@ def _against_others(evidence: Evidence, pairs: list[Pair]) -> str:
     for pair in pairs:
         if pair.metric != evidence.leading or best not in (pair.first, pair.second):
             continue
-        other = pair.second if pair.first == best else pair.first
+        other = evidence.subjects[pair.second if pair.first == best else pair.first].name
         gap = abs(pair.found.difference)
+        if gap == 0:
+            sentences.append(f"{other} has the same figure")
+            continue
         verdict = (
-            "more than chance would explain" if pair.corrected < LEVEL else "which chance alone could explain"
+            "more than chance explains" if pair.corrected < LEVEL else "which chance alone could explain"
         )
-        sentences.append(
-            f"{evidence.subjects[other].name} is {gap:.2f} points lower, {verdict}"
-            f" (corrected p {p_text(pair.corrected)})"
-        )
+        sentences.append(f"{other} is {gap:.2f} points lower, {verdict} (p {p_text(pair.corrected)}, Holm)")
     return f"{evidence.leading}: {'; '.join(sentences)}."
 
 
@@ -76,7 +76,7 @@ def quality(evidence: Evidence) -> Section:
         for metric in drawn
     ]
     metrics = list(dict.fromkeys(metric for found in evidence.metrics for metric in found))
-    table = [[metric, *_values(evidence, metric)] for metric in metrics]
+    table = {metric: [metric, *_values(evidence, metric)] for metric in metrics}
     seeds = max(len(subject.runs) for subject in evidence.subjects)
     over = f" Figures are means of {seeds} seeds, ± their standard deviation." if seeds > 1 else ""
     propensity = ""
@@ -93,7 +93,8 @@ def quality(evidence: Evidence) -> Section:
                 f" redraws).{over}{propensity} Higher is better, but for ECE, the calibration error."
             ),
             Chart("quality", "Metrics with 95 % intervals", charts.quality(rows, names)),
-            Table("All metrics, in percent", ["metric", *names], table),
+            Table("Metrics of the picture", ["metric", *names], [table[metric] for metric in drawn]),
+            Table("All metrics", ["metric", *names], list(table.values()), folded=True),
         ],
     )
 
@@ -113,5 +114,5 @@ def _values(evidence: Evidence, metric: str) -> list[str | Cell]:
             text += f" ± {statistics.stdev(found[metric]):.2f}"
         if metric in intervals:
             text += f" [{intervals[metric].low:.2f}, {intervals[metric].high:.2f}]"
-        cells.append(Cell(text) if len(there) > 1 and value == best else text)
+        cells.append(Cell(text) if value == best and len(set(there)) > 1 else text)
     return cells
