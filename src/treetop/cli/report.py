@@ -80,8 +80,8 @@ def report(
     calibration, time and memory, the label tree, confusions, and the best and worst answers explained. The
     page needs no network and no other file.
     """
-    from ..report.model_report import known_to, label_names, report_page
     from ..report.page import check_extra, to_html
+    from ..report.pages import known_to, label_names, report_page
     from ..report.subject import Evidence, Known
 
     check_output(output)
@@ -133,7 +133,7 @@ def _subject(path: Path, name: str, truth: Dataset, depth: int, **how: Any) -> S
     """A model that is asked, or predictions that are read."""
     from ..predictions import Predictions
     from ..report.measuring import ask
-    from ..report.model_report import facts_of
+    from ..report.pages import facts_of
     from ..report.subject import Subject
 
     if not path.is_dir():

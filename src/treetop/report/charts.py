@@ -135,10 +135,10 @@ def cost(rows: Rows, models: Sequence[str], metric: str) -> Spec:
 
 
 def differences(rows: Rows) -> Spec:
-    """First − second with intervals; filled where the corrected p-value is below 0.05."""
+    """First − second with intervals; filled where it is decided."""
     pairs = list(dict.fromkeys(row["pair"] for row in rows))
     metrics = list(dict.fromkeys(row["metric"] for row in rows))
-    decided = {"condition": {"test": "datum.p < 0.05", "value": 1}, "value": 0}
+    decided = {"condition": {"test": "datum.decided", "value": 1}, "value": 0}
     x = {"type": "quantitative", "title": "difference, percentage points", "scale": {"zero": True}}
     colours = {"domain": metrics, "range": [COLOURS[i] for i in range(len(metrics))]}
     shapes = {"domain": metrics, "range": list(SHAPES[: len(metrics)])}
@@ -204,7 +204,7 @@ def heat(rows: Rows) -> Spec:
         },
         "layer": [
             {
-                "mark": {"type": "rect", "cornerRadius": 2, "color": "#9a86f2"},
+                "mark": {"type": "rect", "cornerRadius": 2, "color": "#7a5cf0"},
                 "encoding": {
                     # Roots, so that one large confusion does not hide the others; paler on any ground.
                     "opacity": {

@@ -32,8 +32,9 @@ def cost(evidence: Evidence) -> Section | None:
     rows = [[name, *(cells[place] for _, cells in columns)] for place, name in enumerate(names)]
     blocks: list[Block] = [
         Text(
-            "Times were taken on the machine that made this report, peaks are the resident memory of the"
-            " whole process, the data in it included. What is empty was not recorded."
+            "Answers were timed on the machine that made this report; training was timed when the model was"
+            " made. Peaks are the resident memory of the whole process, the data in it included. What is"
+            " empty was not recorded."
         )
     ]
     timed = [

@@ -8,7 +8,7 @@ from ...units import file_size, milliseconds
 from .. import charts
 from ..blocks import Block, Cards, Cell, Chart, Section, Table, Text
 from ..subject import Evidence
-from .differences import LEVEL, Pair, p_text
+from .differences import Pair, p_text
 
 
 def main_metrics(evidence: Evidence) -> list[str]:
@@ -59,9 +59,7 @@ def _against_others(evidence: Evidence, pairs: list[Pair]) -> str:
         if gap == 0:
             sentences.append(f"{other} has the same figure")
             continue
-        verdict = (
-            "more than chance explains" if pair.corrected < LEVEL else "which chance alone could explain"
-        )
+        verdict = "more than chance explains" if pair.decided else "which chance alone could explain"
         sentences.append(f"{other} is {gap:.2f} points lower, {verdict} (p {p_text(pair.corrected)}, Holm)")
     return f"{evidence.leading}: {'; '.join(sentences)}."
 

@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..config import value_text
 from ..progress import step
 from .blocks import Page, Section
-from .sections import calibration, confused, cost, differences, frequency, inside, quality
+from .sections import calibration, claims, confused, cost, differences, frequency, inside, quality
 from .subject import Cost, Evidence, Known, Subject
 
 if TYPE_CHECKING:
     from ..comparison import Comparison
     from ..methods import Method
+    from ..studies import Study
+    from ..studies.verdicts import Verdict
 
 EXAMPLES = 5
 
 
-def report_page(evidence: Evidence, *, title: str | None = None, examples: int = EXAMPLES) -> Page:
-    """All sections that there is something to show in."""
+def report_page(
+    evidence: Evidence,
+    *,
+    title: str | None = None,
+    examples: int = EXAMPLES,
+    studies: Sequence[tuple[Study, Sequence[Verdict]]] = (),
+) -> Page:
+    """All sections that there is something to show in; ``studies`` with the verdicts on their claims."""
     several = len(evidence.subjects) > 1
     with step("Measuring"):
         evidence.intervals  # noqa: B018  the longest part, told of before the sections need it
@@ -30,6 +39,7 @@ def report_page(evidence: Evidence, *, title: str | None = None, examples: int =
             quality.at_a_glance(evidence, pairs),
             quality.quality(evidence),
             differences.differences(evidence, pairs) if several else None,
+            claims.claims(studies),
             frequency.frequency(evidence),
             calibration.calibration(evidence),
             cost.cost(evidence),
