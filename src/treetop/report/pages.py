@@ -61,9 +61,10 @@ def report_page(
 def facts_of(model: Method) -> dict[str, str]:
     """What a reader wants to know of a model."""
     data = model.statistics
+    changed = [f"{name}={value_text(value)}" for name, value in model.config.changed().items()]
     facts = {
         "method": model.name,
-        "changed settings": changed_settings(model) or "none",
+        "changed settings": ", ".join(changed) or "none",
         "trained on": f"{data['examples']:,} {data['input']} of {data['source']}",
         "labels": f"{data['labels']:,} ({data['labels_used']:,} with training texts)",
         "labels per text": f"{data['labels_per_example']:.2f}",
@@ -73,13 +74,6 @@ def facts_of(model: Method) -> dict[str, str]:
     if "recipe" in data:
         facts["recipe"] = data["recipe"]
     return facts
-
-
-def changed_settings(model: Method) -> str:
-    """``beam=20, threads=2``"""
-    usual: dict[str, Any] = {item.name: item.value for item in type(model.config)().settings()}
-    changed = (item for item in model.config.settings() if item.value != usual[item.name])
-    return ", ".join(f"{item.name}={value_text(item.value)}" for item in changed)
 
 
 def known_to(model: Method) -> Known:

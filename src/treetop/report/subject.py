@@ -176,6 +176,12 @@ class Evidence:
         return [score_intervals(scores, samples=self.samples) for scores in self.scores]
 
     @property
+    def of_first_seed(self) -> str:
+        """What a section says that shows single answers."""
+        several = any(len(subject.runs) > 1 for subject in self.subjects)
+        return " Answers are those of the first seed." if several else ""
+
+    @property
     def best(self) -> int:
         """The subject with the highest leading metric."""
         values = [scores[self.leading].value for scores in self.scores]

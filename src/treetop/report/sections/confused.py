@@ -47,7 +47,7 @@ def confused(evidence: Evidence) -> Section:
                 "Which wrong label stands where a right one is missing. A text with n right labels is cut at"
                 " its first n answers, so that each wrong answer takes the place of a missing one. “Texts”"
                 " have the one label missing and the other given; “misses” shares every miss out among the"
-                " wrong labels of its text."
+                f" wrong labels of its text.{evidence.of_first_seed}"
             )
         ],
         parts,

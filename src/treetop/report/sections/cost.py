@@ -24,7 +24,7 @@ def cost(evidence: Evidence) -> Section | None:
     add("ms one text, median", [_milliseconds(item.one) for item in costs])
     add("ms one text, 95 % below", [_milliseconds(item.slow) for item in costs])
     add("peak in answering", [_size(item.answer_peak) for item in costs])
-    add("on disk", [_size(item.size) for item in costs])
+    add("stored", [_size(item.size) for item in costs])
     add("parameters", [_number(item.parameters, ",d") for item in costs])
     if not columns:
         return None

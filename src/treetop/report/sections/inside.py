@@ -75,6 +75,6 @@ def examples(evidence: Evidence, count: int) -> Section | None:
     )
     text = Text(
         f"Texts by nDCG@{evidence.depth}. Among equals the worst are those with the highest wrong score, the"
-        f" best those with few missing and most labels.{marks}"
+        f" best those with few missing and most labels.{evidence.of_first_seed}{marks}"
     )
     return Section("examples", "Best and worst answers", [text], parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 
+from ...comparison.outcome import LEVEL
 from ...units import file_size, milliseconds
 from .. import charts
 from ..blocks import Block, Cards, Cell, Chart, Section, Table, Text
@@ -36,7 +37,7 @@ def at_a_glance(evidence: Evidence, pairs: list[Pair]) -> Section:
     if spent.many is not None:
         cards.append(("Time of a text", f"{milliseconds(spent.many)} ms", "all texts asked at once"))
     if spent.size is not None:
-        cards.append(("Model", file_size(spent.size), "on disk"))
+        cards.append(("Model", file_size(spent.size), "stored"))
     blocks: list[Block] = []
     if len(names) > 1:
         text = f"{names[best]} has the highest {evidence.leading} of {len(names)}; its figures:"
@@ -59,9 +60,17 @@ def _against_others(evidence: Evidence, pairs: list[Pair]) -> str:
         if gap == 0:
             sentences.append(f"{other} has the same figure")
             continue
-        verdict = "more than chance explains" if pair.decided else "which chance alone could explain"
-        sentences.append(f"{other} is {gap:.2f} points lower, {verdict} (p {p_text(pair.corrected)}, Holm)")
+        sentences.append(f"{other} is {gap:.2f} points lower, {_verdict(pair)}")
     return f"{evidence.leading}: {'; '.join(sentences)}."
+
+
+def _verdict(pair: Pair) -> str:
+    p = f"p {p_text(pair.corrected)}, Holm"
+    if pair.decided:
+        return f"more than chance explains ({p})"
+    if pair.corrected < LEVEL and pair.of_seeds is not None:
+        return f"which other seeds could turn (p of seeds {p_text(pair.of_seeds)}, Holm)"
+    return f"which chance alone could explain ({p})"
 
 
 def quality(evidence: Evidence) -> Section:
