@@ -182,31 +182,20 @@ def heat(rows: Rows) -> Spec:
     given = list(dict.fromkeys(row["given"] for row in rows))
     across = {"labelLimit": 150, "grid": False, "labelAngle": -45}
     down = {"labelLimit": 150, "grid": False}
+    title = "across: given, wrong; down: right, missing"
     return {
         "data": {"values": list(rows)},
         "height": 24 * len(missing),
         "encoding": {
-            "x": {
-                "field": "given",
-                "type": "nominal",
-                "sort": given,
-                "title": "given, wrong",
-                "axis": across,
-            },
-            "y": {
-                "field": "missing",
-                "type": "nominal",
-                "sort": missing,
-                "title": "right, missing",
-                "axis": down,
-            },
+            "x": {"field": "given", "type": "nominal", "sort": given, "title": title, "axis": across},
+            "y": {"field": "missing", "type": "nominal", "sort": missing, "title": None, "axis": down},
             **_tooltip("missing", "given", texts=",", misses=".1f"),
         },
         "layer": [
             {
                 "mark": {"type": "rect", "cornerRadius": 2, "color": "#7a5cf0"},
                 "encoding": {
-                    # Roots, so that one large confusion does not hide the others; paler on any ground.
+                    # Roots: one large confusion does not hide the others. Opacity suits any ground.
                     "opacity": {
                         "field": "texts",
                         "type": "quantitative",
