@@ -19,8 +19,7 @@ from treetop.metrics import DocumentScores, compare_scores, confusions, holm, sc
 from treetop.predictions import Predictions
 from treetop.report import label_tree
 from treetop.report.marks import Piece, Word, marked, words_of
-from treetop.report.page import to_html
-from treetop.report.pages import known_to, of_comparison, report_page
+from treetop.report.pages import of_comparison, of_subjects, write_report
 from treetop.report.sections.differences import paired
 from treetop.report.subject import Evidence, Subject
 
@@ -104,6 +103,10 @@ def test_confusions_share_out_every_miss_and_cut_at_the_depth():
         assert {(c.missing, c.given): (c.documents, pytest.approx(c.misses)) for c in found} == {
             pair: (count, misses) for pair, (count, misses) in expected.items()
         }
+        sums: dict[int, float] = {}
+        for pair in found:
+            sums[pair.missing] = sums.get(pair.missing, 0.0) + pair.misses
+        assert {pair.missing: pair.all_misses for pair in found} == pytest.approx(sums)
         assert [c.misses for c in found] == pytest.approx(sorted((c.misses for c in found), reverse=True))
 
 
@@ -182,7 +185,7 @@ def test_metrics_are_those_of_evaluate(folder, three):
     for column, name in enumerate(("deep", "animals", "near"), 1):
         model = treetop.load(folder / name)
         # All by the label frequencies of the first model.
-        predictions = model.predict(test, min(10, len(model.labels))).aligned_to(deep.labels)
+        predictions = model.predict(test, min(5, len(model.labels))).aligned_to(deep.labels)
         counts = {"train_counts": deep.label_counts, "n_train": 200}
         expected = metrics.evaluate(predictions, test, **counts)
         assert {row[0]: float(row[column].split()[0]) for row in rows} == {
@@ -234,7 +237,7 @@ def test_frequency_and_calibration_are_those_of_the_metrics(folder, three):
 
 def test_confusions_of_a_page(folder, three):
     test, model = treetop.read(folder / "test.jsonl"), treetop.load(folder / "deep")
-    found = confusions(model.predict(test, 10), test)
+    found = confusions(model.predict(test, 5), test)
     names = [*model.labels, "unicorn"]
     _, rows = three.tables("The largest confusions")[0]
     assert [row[:4] for row in rows] == [
@@ -427,10 +430,8 @@ def test_features_are_reported_without_examples(tmp_path):
     X, Y = planted(120, 10, 40, seed=0)
     data = Dataset.from_matrices(X, Y)
     model = treetop.XRLinear(leaf_size=3, branching=2).fit(data)
-    subject = Subject("m", (model.predict(data, 5),), model=model)
-    evidence = Evidence.of([subject], data, known=known_to(model), samples=100)
     page = tmp_path / "page.html"
-    page.write_text(to_html(report_page(evidence)), "utf-8")
+    write_report({"m": model}, data, page)
     assert "examples" not in ReadReport(page).sections and "tree" in ReadReport(page).sections
 
 
@@ -496,6 +497,19 @@ def test_many_models_are_tested_against_the_best():
     evidence = Evidence.of(subjects, truth, samples=100)
     pairs = paired(evidence)
     assert {pair.first for pair in pairs} == {evidence.best} and len(pairs) == 7 * 2
+
+
+def test_models_of_other_data_are_told_apart(folder, three):
+    sentence = "animals was trained on other data: label frequencies are those of deep for all."
+    assert sentence in three.text("quality") and "near was trained" not in three.text("quality")
+    truth = treetop.read(folder / "test.jsonl")
+    models = {name: treetop.load(folder / name) for name in ("animals", "deep")}
+    subjects = [Subject(name, (model.predict(truth, 3),), model=model) for name, model in models.items()]
+    train = treetop.read(folder / "train.jsonl")
+    evidence = of_subjects(subjects, truth, train=train, samples=100)
+    assert len(evidence.notes) == 1 and evidence.trained_on == 200
+    counts = dict(zip(evidence.truth.labels, evidence.counts.tolist(), strict=True))
+    assert counts == dict(zip(train.labels, train.label_counts.tolist(), strict=True)) | {"unicorn": 0}
 
 
 # -- what can go wrong ---------------------------------------------------------------------------------------

@@ -114,6 +114,14 @@ def test_pictures_answer_to_the_pointer_and_are_saved(page):
             assert content.startswith(b"\x89PNG") and len(content) > 10_000
 
 
+def test_a_label_in_a_tooltip_is_only_text(page):
+    chart = page.locator("#chart-confusions-1")
+    chart.locator("text[aria-label*='alert']").first.hover()
+    tip = page.locator("#vg-tooltip-element.visible")
+    tip.wait_for()
+    assert EVIL in tip.inner_text() and tip.locator("script").count() == 0
+
+
 def test_a_tree_opens_and_finds_labels(page):
     tree = page.locator("#tree-1")
     assert tree.locator(":scope > ul > li > details").count() == 2

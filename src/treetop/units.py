@@ -15,6 +15,6 @@ def file_size(size: int) -> str:
     return f"{amount / 1000:.1f} TB"
 
 
-def milliseconds(value: float) -> str:
-    """Three digits."""
+def three_digits(value: float) -> str:
+    """``0.0316``, ``12.5`` or ``1,204``."""
     return f"{value:.3g}" if value < 100 else f"{value:,.0f}"

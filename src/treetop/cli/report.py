@@ -20,7 +20,7 @@ from .reporter import note
 
 if TYPE_CHECKING:
     from ..data import Dataset
-    from ..report.subject import Known, Subject
+    from ..report.subject import Subject
 
 
 def report(
@@ -81,8 +81,7 @@ def report(
     page needs no network and no other file.
     """
     from ..report.page import check_extra, to_html
-    from ..report.pages import known_to, label_names, report_page
-    from ..report.subject import Evidence, Known
+    from ..report.pages import of_subjects, report_page
 
     check_output(output)
     check_extra()
@@ -93,18 +92,10 @@ def report(
         _subject(path, name, truth, max(wanted), threads=threads, device=device, int8=int8)
         for path, name in zip(models, called, strict=True)
     ]
-    with_models = [subject.model for subject in subjects if subject.model is not None]
-    known: Known | None = known_to(with_models[0]) if with_models else None
-    texts: dict[str, str] = {}
-    for model in with_models:
-        texts = label_names(model.labels, model.label_texts) | texts
-    if train is not None:
-        lessons = reading.read_beside(train, "train")
-        known = Known(lessons.labels, lessons.label_counts, len(lessons))
-    _note_other_counts(subjects, known)
-    evidence = Evidence.of(
-        subjects, truth, ks=wanted, propensity=constants, known=known, label_texts=texts, samples=samples
-    )
+    lessons = None if train is None else reading.read_beside(train, "train")
+    evidence = of_subjects(subjects, truth, train=lessons, ks=wanted, propensity=constants, samples=samples)
+    for sentence in evidence.notes:
+        note(sentence)
     page = to_html(report_page(evidence, title=title, examples=examples))
     write_text(output, page)
     count = "1 model" if len(subjects) == 1 else f"{len(subjects)} models"
@@ -142,23 +133,8 @@ def _subject(path: Path, name: str, truth: Dataset, depth: int, **how: Any) -> S
     began = time.perf_counter()
     model = load_model(path, **how)
     loaded = time.perf_counter() - began
-    # Confusions cut a text at its number of labels, which may be more than the ranks that are reported.
     with step(f"Asking {name}"):
-        predictions, cost = ask(model, truth, max(depth, 10))
+        runs, cost = ask(model, truth, depth)
     size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
     cost = dataclasses.replace(cost, load_seconds=loaded, size=size)
-    return Subject(name, (predictions,), cost, facts_of(model), model)
-
-
-def _note_other_counts(subjects: Sequence[Subject], known: Known | None) -> None:
-    import numpy as np
-
-    for subject in subjects:
-        model = subject.model
-        if model is None or known is None or model.labels is None:
-            continue
-        if model.labels != known.labels or not np.array_equal(model.label_counts, known.counts):
-            note(
-                f"{subject.name}: was trained on other data; label frequencies of all models are those of"
-                f" {'--train' if subject is subjects[0] else 'the first model'}"
-            )
+    return Subject(name, runs, cost, facts_of(model), model)

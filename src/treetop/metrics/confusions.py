@@ -1,6 +1,6 @@
 """Which wrong label stands where a right one is missing.
 
-A document with n true labels is cut at its first n predictions (at most ``depth``): then every wrong label
+A document with n true labels is cut at its first n predictions (at most ``depth``), so that every wrong label
 stands in the place of a missing right one. With M the missing and W the wrong labels of a document, each pair
 (m, w) ∈ M × W counts as one document of that pair, and as 1/|W| of a miss: the misses of a label are shared
 out among the labels that stood in its place.
@@ -30,10 +30,10 @@ class Confusion(NamedTuple):
     misses: float
     """Of the missing label, shared out among the wrong labels of each document."""
     all_misses: int
-    """Of the missing label, whatever was given."""
+    """Of the missing label, whatever wrong label was given: the sum of `misses` over all of them."""
 
 
-def confusions(predictions: Predictions, truth: Dataset, *, depth: int = 10) -> list[Confusion]:
+def confusions(predictions: Predictions, truth: Dataset, *, depth: int = 5) -> list[Confusion]:
     """All pairs, those with most misses first."""
     if depth < 1:
         raise ConfigError(f"depth must be at least 1, not {depth}")
@@ -53,7 +53,7 @@ def confusions(predictions: Predictions, truth: Dataset, *, depth: int = 10) -> 
     misses = sparse.csr_matrix(missing.T @ shared)
     documents.sort_indices()
     misses.sort_indices()  # the same places: no share is 0
-    all_misses = np.bincount(missing.indices, minlength=shape[1])
+    all_misses = np.asarray(misses.sum(axis=1)).ravel().round().astype(np.int64)
     first = np.repeat(np.arange(shape[1]), np.diff(documents.indptr))
     order = np.lexsort((documents.indices, first, -documents.data, -misses.data.round(9)))
     columns = (first, documents.indices, documents.data, misses.data, all_misses[first])

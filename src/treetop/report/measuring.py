@@ -21,8 +21,8 @@ SECONDS_ALONE = 3.0
 """No further text is asked alone after these."""
 
 
-def ask(model: Method, texts: Dataset, k: int) -> tuple[Predictions, Cost]:
-    """The answers to all texts, and what they took."""
+def ask(model: Method, texts: Dataset, k: int) -> tuple[tuple[Predictions], Cost]:
+    """The answers to all texts, one run of them, and what they took."""
     k = min(k, len(model.label_counts))
     model.predict(texts[:1], k)  # what is set up on first use is not counted
     anew = forget_peak()
@@ -33,7 +33,7 @@ def ask(model: Method, texts: Dataset, k: int) -> tuple[Predictions, Cost]:
     alone = _alone(model, texts, k)
     spent = model.statistics.get("spent", {})
     training = model.statistics.get("training", {})
-    return predictions, Cost(
+    return (predictions,), Cost(
         train_seconds=spent.get("seconds", training.get("seconds")),
         train_peak=spent.get("peak_bytes"),
         many=1000 * seconds / len(texts),

@@ -23,7 +23,7 @@ UNFIT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uff
 def to_html(page: Page) -> str:
     """The whole file."""
     jinja2 = _jinja()
-    files = resources.files(__package__) / "page"
+    files = resources.files(__package__) / "assets"
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )

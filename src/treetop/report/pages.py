@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from .. import __version__
 from ..config import value_text
+from ..data import Dataset
+from ..metrics.documents import DEFAULT_KS
 from ..progress import step
+from ..strings import Strings
 from .blocks import Page, Section
 from .sections import calibration, claims, confused, cost, differences, frequency, inside, quality
-from .subject import Cost, Evidence, Known, Subject
+from .subject import SAMPLES, Cost, Evidence, Known, Subject
 
 if TYPE_CHECKING:
     from ..comparison import Comparison
@@ -76,13 +83,45 @@ def facts_of(model: Method) -> dict[str, str]:
     return facts
 
 
-def known_to(model: Method) -> Known:
-    """Training texts of each label of a model."""
-    assert model.labels is not None
-    return Known(model.labels, model.label_counts, model.statistics["examples"])
+def write_report(models: Mapping[str, Method], test: Dataset, path: str | os.PathLike[str]) -> None:
+    """Asks every model, by its name in the page, and writes the page; `treetop report` does the same."""
+    from ..data.files import Output
+    from .measuring import ask
+    from .page import to_html
+
+    subjects = [
+        Subject(name, *ask(model, test, max(DEFAULT_KS)), facts_of(model), model)
+        for name, model in models.items()
+    ]
+    html = to_html(report_page(of_subjects(subjects, test)))
+    with Output() as output:
+        output.text(Path(path)).write(html)
 
 
-def of_comparison(comparison: Comparison, samples: int | None = None) -> Evidence:
+def of_subjects(
+    subjects: Sequence[Subject], truth: Dataset, *, train: Dataset | None = None, **options: Any
+) -> Evidence:
+    """Label frequencies are those of ``train``, or of the first subject that is a model.
+
+    ``options`` are those of `Evidence.of`.
+    """
+    models = {subject.name: subject.model for subject in subjects if subject.model is not None}
+    known = None if train is None else Known(train.source, train.labels, train.label_counts, len(train))
+    texts: dict[str, str] = {}
+    notes = []
+    for name, model in models.items():
+        assert model.labels is not None
+        if known is None:
+            known = Known(name, model.labels, model.label_counts, model.statistics["examples"])
+        if model.labels != known.labels or not np.array_equal(model.label_counts, known.counts):
+            notes.append(
+                f"{name} was trained on other data: label frequencies are those of {known.source} for all."
+            )
+        texts = _label_names(model.labels, model.label_texts) | texts
+    return Evidence.of(subjects, truth, known=known, label_texts=texts, notes=notes, **options)
+
+
+def of_comparison(comparison: Comparison, samples: int = SAMPLES) -> Evidence:
     """The runs of a comparison; there are no models any more, and no scores."""
     from ..comparison.variants import settings_text
 
@@ -114,12 +153,12 @@ def of_comparison(comparison: Comparison, samples: int | None = None) -> Evidenc
         comparison.test,
         ks=comparison.conditions.ks,
         propensity=comparison.conditions.propensity,
-        known=Known(train.labels, train.label_counts, len(train)),
-        label_texts=label_names(train.labels, train.label_texts),
-        **({} if samples is None else {"samples": samples}),
+        known=Known(train.source, train.labels, train.label_counts, len(train)),
+        label_texts=_label_names(train.labels, train.label_texts),
+        samples=samples,
     )
 
 
-def label_names(labels: Any, texts: Any) -> dict[str, str]:
+def _label_names(labels: Strings, texts: Strings | None) -> dict[str, str]:
     """Readable names of labels, where there are any."""
     return {} if texts is None else dict(zip(labels, texts, strict=True))

@@ -66,6 +66,8 @@ class Subject:
 class Known:
     """Training texts of each label."""
 
+    source: str
+    """Whose they are."""
     labels: Strings
     counts: npt.NDArray[np.int64]
     texts: int
@@ -85,6 +87,8 @@ class Evidence:
     label_texts: Mapping[str, str]
     """Readable names of labels, where there are any."""
     samples: int = SAMPLES
+    notes: tuple[str, ...] = ()
+    """Sentences that a reader of the figures has to know."""
 
     @classmethod
     def of(
@@ -97,6 +101,7 @@ class Evidence:
         known: Known | None = None,
         label_texts: Mapping[str, str] | None = None,
         samples: int = SAMPLES,
+        notes: Sequence[str] = (),
     ) -> Evidence:
         """Brings all onto one vocabulary: the labels with training counts first, those of the truth last."""
         if not subjects:
@@ -131,7 +136,7 @@ class Evidence:
             names = dict(zip(truth.labels, truth.label_texts, strict=True)) | names
         trained_on = None if known is None else known.texts
         wanted = tuple(sorted(set(ks)))
-        return cls(whole, truth, wanted, propensity, counts, trained_on, names, samples)
+        return cls(whole, truth, wanted, propensity, counts, trained_on, names, samples, tuple(notes))
 
     @property
     def depth(self) -> int:

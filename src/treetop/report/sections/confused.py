@@ -17,7 +17,7 @@ def confused(evidence: Evidence) -> Section:
     """Of every model: labels taken for others, and labels most often missed."""
     parts = []
     for place, subject in enumerate(evidence.subjects):
-        pairs = confusions(subject.runs[0], evidence.truth, depth=max(10, evidence.depth))
+        pairs = confusions(subject.runs[0], evidence.truth, depth=evidence.depth)
         table = [
             [
                 evidence.shown(pair.missing),
@@ -45,9 +45,9 @@ def confused(evidence: Evidence) -> Section:
         [
             Text(
                 "Which wrong label stands where a right one is missing. A text with n right labels is cut at"
-                " its first n answers, so that each wrong answer takes the place of a missing one. “Texts”"
-                " have the one label missing and the other given; “misses” shares every miss out among the"
-                f" wrong labels of its text.{evidence.of_first_seed}"
+                f" its first n answers (at most {evidence.depth}), so that a wrong answer takes the place of"
+                " a missing one. “Texts” have the one label missing and the other given; “misses” shares"
+                f" every miss out among the wrong labels of its text.{evidence.of_first_seed}"
             )
         ],
         parts,

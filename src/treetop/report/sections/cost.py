@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...units import file_size, milliseconds
+from ...units import file_size, three_digits
 from .. import charts
 from ..blocks import Block, Chart, Section, Table, Text
 from ..subject import Evidence
@@ -17,15 +17,15 @@ def cost(evidence: Evidence) -> Section | None:
         if any(cells):
             columns.append((title, cells))
 
-    add("training, s", [_number(item.train_seconds, ".1f") for item in costs])
+    add("training, s", [_digits(item.train_seconds) for item in costs])
     add("peak in training", [_size(item.train_peak) for item in costs])
-    add("loading, s", [_number(item.load_seconds, ".2f") for item in costs])
-    add("ms a text, all at once", [_milliseconds(item.many) for item in costs])
-    add("ms one text, median", [_milliseconds(item.one) for item in costs])
-    add("ms one text, 95 % below", [_milliseconds(item.slow) for item in costs])
+    add("loading, s", [_digits(item.load_seconds) for item in costs])
+    add("ms a text, all at once", [_digits(item.many) for item in costs])
+    add("ms one text, median", [_digits(item.one) for item in costs])
+    add("ms one text, 95 % below", [_digits(item.slow) for item in costs])
     add("peak in answering", [_size(item.answer_peak) for item in costs])
     add("stored", [_size(item.size) for item in costs])
-    add("parameters", [_number(item.parameters, ",d") for item in costs])
+    add("parameters", ["" if item.parameters is None else f"{item.parameters:,}" for item in costs])
     if not columns:
         return None
     names = [subject.name for subject in evidence.subjects]
@@ -49,12 +49,8 @@ def cost(evidence: Evidence) -> Section | None:
     return Section("cost", "Time and memory", blocks)
 
 
-def _number(value: float | None, style: str) -> str:
-    return "" if value is None else f"{value:{style}}"
-
-
-def _milliseconds(value: float | None) -> str:
-    return "" if value is None else milliseconds(value)
+def _digits(value: float | None) -> str:
+    return "" if value is None else three_digits(value)
 
 
 def _size(value: int | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 
 from ...comparison.outcome import LEVEL
-from ...units import file_size, milliseconds
+from ...units import file_size, three_digits
 from .. import charts
 from ..blocks import Block, Cards, Cell, Chart, Section, Table, Text
 from ..subject import Evidence
@@ -35,7 +35,7 @@ def at_a_glance(evidence: Evidence, pairs: list[Pair]) -> Section:
     ]
     spent = evidence.subjects[best].cost
     if spent.many is not None:
-        cards.append(("Time of a text", f"{milliseconds(spent.many)} ms", "all texts asked at once"))
+        cards.append(("Time of a text", f"{three_digits(spent.many)} ms", "all texts asked at once"))
     if spent.size is not None:
         cards.append(("Model", file_size(spent.size), "stored"))
     blocks: list[Block] = []
@@ -99,6 +99,7 @@ def quality(evidence: Evidence) -> Section:
                 f" texts of the same kind would give ({evidence.samples:,} bootstrap"
                 f" redraws).{over}{propensity} Higher is better, but for ECE, the calibration error."
             ),
+            *map(Text, evidence.notes),
             Chart("quality", "Metrics with 95 % intervals", charts.quality(rows, names)),
             Table("Metrics of the picture", ["metric", *names], [table[metric] for metric in drawn]),
             Table("All metrics", ["metric", *names], list(table.values()), folded=True),
