@@ -77,6 +77,7 @@ def test_confusions_by_hand():
     given = ranked([[3, 0], [3, 4, 0], [0, 3, 1], [2, 0], [1]], 5)
     # Row 0: 0 is missing, 3 is given. Row 1: 0 and 1 are missing, 3 and 4 given, half a miss each.
     # Row 2: 1 is missing, 3 is given. Row 3 is right, row 4 has no labels.
+    assert len(confusions(given, truth, most=3)) == 3
     assert [tuple(item) for item in confusions(given, truth)] == [
         (0, 3, 2, 1.5, 2),
         (1, 3, 2, 1.5, 2),
@@ -337,7 +338,7 @@ def test_nothing_in_texts_and_labels_reaches_the_markup(tmp_path, run):
     texts = [
         {
             "id": f"<b>{row}</b>",
-            "text": f"<img src=x onerror=alert(1)> {word} & \u2028 \x07 {EVIL} <!--",
+            "text": f"<img src=x onerror=alert(1)> {word} & \u2028 \x07\x85 {EVIL} <!--",
             "labels": [f"{word}{EVIL}", "<!--", "a'\"b", "{{ 7*7 }}"],
         }
         for row, word in enumerate(["red", "green", "blue"] * 20)
@@ -346,21 +347,8 @@ def test_nothing_in_texts_and_labels_reaches_the_markup(tmp_path, run):
     treetop.XRLinear(leaf_size=2, branching=2).fit(treetop.read(data)).save(tmp_path / "m")
     name = f"<i>{EVIL}"
     page = tmp_path / "page.html"
-    outcome = run(
-        *(
-            "report",
-            tmp_path / "m",
-            data,
-            "-o",
-            page,
-            "--name",
-            name,
-            "--title",
-            f"T {EVIL}",
-            "--samples",
-            100,
-        )
-    )
+    called = ("--name", name, "--title", f"T {EVIL}\udcff")
+    outcome = run("report", tmp_path / "m", data, "-o", page, *called, "--samples", 100)
     assert outcome.code == 0, outcome.err
     report = ReadReport(page)
     scripts = list(report.root.iter("script"))
@@ -368,9 +356,9 @@ def test_nothing_in_texts_and_labels_reaches_the_markup(tmp_path, run):
     assert sum(script.get("type") is None for script in scripts) == 2  # the library and the page's own
     assert "alert" not in "".join(script.text for script in scripts if script.get("type") is None)
     assert not list(report.root.iter("img")) and not list(report.root.iter("i"))
-    assert report.root.find(".//h1").text == f"T {EVIL}"
+    assert report.root.find(".//h1").text == f"T {EVIL}\ufffd"
     assert f"red{EVIL}" in report.data("tree-1")["labels"]["title"]
-    assert "{{ 7*7 }}" in report.source and "\x07" not in report.source
+    assert "{{ 7*7 }}" in report.source and not {"\x07", "\x85"} & set(report.source)
 
 
 # -- other inputs --------------------------------------------------------------------------------------------

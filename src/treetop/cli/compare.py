@@ -232,9 +232,10 @@ def _counted(comparison: Comparison) -> str:
 
 def _page(comparison: Comparison, judged: Judged) -> str:
     """The report as HTML."""
-    from ..report.page import to_html
+    from ..report.page import check_extra, to_html
     from ..report.pages import of_comparison, report_page
 
+    check_extra()
     title = f"Comparison: {', '.join(comparison.names)}"
     return to_html(report_page(of_comparison(comparison), title=title, studies=judged))
 

@@ -12,6 +12,7 @@ import typer
 
 from ..errors import ConfigError
 from ..progress import step
+from ..report.defaults import EXAMPLES, SAMPLES
 from ..units import file_size
 from .evaluate import parse_ks, parse_propensity
 from .options import Device, Int8, LabelledReading, Threads, load_model
@@ -27,7 +28,7 @@ def report(
     models: Annotated[
         list[Path],
         typer.Argument(
-            metavar="MODEL|PREDICTIONS...", help="Model folders, or what predict wrote; one or several."
+            metavar="MODEL|PREDICTIONS", help="Model folders, or what predict wrote; one or several."
         ),
     ],
     data: Annotated[Path, typer.Argument(metavar="TEST", help="Labelled texts or features.")],
@@ -53,10 +54,10 @@ def report(
     ks: Annotated[str, typer.Option("--k", "-k", metavar="K,K,…", help="Ranks to report.")] = "1,3,5",
     examples: Annotated[
         int, typer.Option(metavar="N", min=0, help="Best and worst texts shown of each model.")
-    ] = 5,
+    ] = EXAMPLES,
     samples: Annotated[
         int, typer.Option(metavar="N", min=100, help="Random redraws behind intervals and p-values.")
-    ] = 10_000,
+    ] = SAMPLES,
     propensity: Annotated[
         str,
         typer.Option(metavar="A,B|NAME", help="Constants of PSP@k, or the data set they are published for."),

@@ -33,8 +33,10 @@ class Confusion(NamedTuple):
     """Of the missing label, whatever wrong label was given: the sum of `misses` over all of them."""
 
 
-def confusions(predictions: Predictions, truth: Dataset, *, depth: int = 5) -> list[Confusion]:
-    """All pairs, those with most misses first."""
+def confusions(
+    predictions: Predictions, truth: Dataset, *, depth: int = 5, most: int | None = None
+) -> list[Confusion]:
+    """The pairs, those with most misses first: all, or ``most`` of them."""
     if depth < 1:
         raise ConfigError(f"depth must be at least 1, not {depth}")
     judged = judge(predictions, truth, depth)
@@ -55,7 +57,7 @@ def confusions(predictions: Predictions, truth: Dataset, *, depth: int = 5) -> l
     misses.sort_indices()  # the same places: no share is 0
     all_misses = np.asarray(misses.sum(axis=1)).ravel().round().astype(np.int64)
     first = np.repeat(np.arange(shape[1]), np.diff(documents.indptr))
-    order = np.lexsort((documents.indices, first, -documents.data, -misses.data.round(9)))
+    order = np.lexsort((documents.indices, first, -documents.data, -misses.data.round(9)))[:most]
     columns = (first, documents.indices, documents.data, misses.data, all_misses[first])
     listed = (column[order].tolist() for column in columns)
     return [

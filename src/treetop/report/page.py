@@ -16,8 +16,8 @@ from ..errors import MissingExtraError
 from . import charts
 from .blocks import Chart, Page
 
-UNFIT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff]")
-"""Characters that HTML does not allow; a mark stands in their place."""
+UNFIT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+"""Characters that HTML or UTF-8 does not allow."""
 
 
 def to_html(page: Page) -> str:
@@ -25,7 +25,11 @@ def to_html(page: Page) -> str:
     jinja2 = _jinja()
     files = resources.files(__package__) / "assets"
     environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=lambda value: _fit(value) if type(value) is str else value,  # markup is fit already
     )
     environment.filters["script_json"] = _script_json
     environment.globals["finished"] = lambda block: charts.finished(block.spec, block.caption)
@@ -42,13 +46,20 @@ def to_html(page: Page) -> str:
         script=(files / "report.js").read_text("utf-8"),
         library=plotting_library() if drawn else "",
     )
-    return UNFIT.sub("\ufffd", html)
+    return html
+
+
+def _fit(text: str) -> str:
+    """A mark stands in the place of every unfit character."""
+    return UNFIT.sub("\ufffd", text)
 
 
 def _script_json(value: Any) -> Any:
     from jinja2.utils import htmlsafe_json_dumps
 
-    dumps = functools.partial(json.dumps, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    def dumps(plain: Any) -> str:
+        return _fit(json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":")))
+
     return htmlsafe_json_dumps(value, dumps=dumps)
 
 

@@ -17,16 +17,15 @@ from ..metrics.documents import DEFAULT_KS
 from ..progress import step
 from ..strings import Strings
 from .blocks import Page, Section
+from .defaults import EXAMPLES, SAMPLES
 from .sections import calibration, claims, confused, cost, differences, frequency, inside, quality
-from .subject import SAMPLES, Cost, Evidence, Known, Subject
+from .subject import Cost, Evidence, Known, Subject
 
 if TYPE_CHECKING:
     from ..comparison import Comparison
     from ..methods import Method
     from ..studies import Study
     from ..studies.verdicts import Verdict
-
-EXAMPLES = 5
 
 
 def report_page(

@@ -16,12 +16,10 @@ from ..errors import ConfigError, DataError
 from ..metrics import DEFAULT_PROPENSITY, DocumentScores, Interval, document_scores, evaluate, score_intervals
 from ..predictions import Predictions
 from ..strings import Strings
+from .defaults import SAMPLES
 
 if TYPE_CHECKING:
     from ..methods import Method
-
-SAMPLES = 10_000
-"""Redraws of the texts: a p-value can be as small as 1/10,001, which leaves room for its correction."""
 
 
 @dataclass(frozen=True)

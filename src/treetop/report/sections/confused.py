@@ -10,6 +10,8 @@ from .. import charts
 from ..blocks import Block, Chart, Part, Section, Table, Text
 from ..subject import Evidence
 
+PAIRS = 100_000
+"""Looked at; what comes after these would hardly colour the picture."""
 PAIRS_SHOWN, MORE_PAIRS, LABELS_DRAWN, LABELS_SHOWN = 15, 100, 12, 15
 
 
@@ -17,7 +19,7 @@ def confused(evidence: Evidence) -> Section:
     """Of every model: labels taken for others, and labels most often missed."""
     parts = []
     for place, subject in enumerate(evidence.subjects):
-        pairs = confusions(subject.runs[0], evidence.truth, depth=evidence.depth)
+        pairs = confusions(subject.runs[0], evidence.truth, depth=evidence.depth, most=PAIRS)
         table = [
             [
                 evidence.shown(pair.missing),
@@ -28,7 +30,7 @@ def confused(evidence: Evidence) -> Section:
             ]
             for pair in pairs[:MORE_PAIRS]
         ]
-        blocks: list[Block] = [Text("Nothing is confused: every right label is given first.")]
+        blocks: list[Block] = [Text("No wrong label stands in the place of a right one.")]
         if pairs:
             chosen = _drawn(evidence, pairs)
             header = ["right, missing", "given, wrong", "texts", "misses", "of all its misses"]
