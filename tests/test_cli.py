@@ -19,9 +19,9 @@ from commands import python
 from treetop import progress
 from treetop.cli import failures, reporter
 from treetop.cli.main import main
-from treetop.cli.output import file_size
 from treetop.methods import MethodConfig
 from treetop.predictions import Predictions
+from treetop.units import file_size
 
 ANIMALS = ("cat", "dog", "horse", "mouse")
 PLACES = ("barn", "garden", "kitchen", "river")

@@ -261,7 +261,9 @@ def test_without_matplotlib(train, tmp_path):
     )
     outcome = python("-c", code)
     assert outcome.code == 0 and "pip install 'treetop[plots]'" in outcome.err
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"report.md", "report.json", "runs"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        *("report.html", "report.md", "report.json", "runs")
+    }
 
 
 def test_the_studies_are_listed(run):

@@ -110,6 +110,11 @@ class Config:
         """Plain nested dictionaries, ready for JSON."""
         return dataclasses.asdict(self)
 
+    def changed(self) -> dict[str, Any]:
+        """Settings that differ from the defaults, by their full names."""
+        usual = {item.name: item.value for item in type(self)().settings()}
+        return {item.name: item.value for item in self.settings() if item.value != usual[item.name]}
+
     def has_setting(self, name: str) -> bool:
         """Whether a dotted or short name is that of a setting here, or of several."""
         return any(name in (item.name, item.name.rpartition(".")[2]) for item in self.settings())

@@ -103,6 +103,21 @@ class Explanation:
         """The first node of the path that the search leaves out, if any."""
         return next((step for step in self.path if step.place is None), None)
 
+    @property
+    def why_missed(self) -> str | None:
+        """A sentence where the search does not come upon the label."""
+        if self.reached:
+            return None
+        dropped = self.dropped
+        if dropped is None:
+            return "No list has this label."
+        if dropped.labels == 1:
+            return "The search does not get to this label: its cluster is left out."
+        return (
+            f"The search does not get to this label: at level {dropped.level} it keeps {dropped.beam:,}"
+            f" nodes, and not {dropped.name}."
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries, ready for JSON; what is empty is left out."""
         plain: dict[str, Any] = _without_empty(dataclasses.asdict(self))

@@ -23,7 +23,7 @@ from .options import (
     holds_splits,
     parse_settings,
 )
-from .output import heading, show, show_json, show_table, to_json, write_text
+from .output import check_output, heading, show, show_json, show_table, to_json, write_text
 from .reporter import note
 from .studies import study_names
 
@@ -76,8 +76,8 @@ def compare(
     report: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER",
-            help="Where the report goes: Markdown, JSON, pictures, and finished runs.",
+            metavar="FOLDER|FILE.html",
+            help="Where the report goes: HTML, Markdown, JSON, pictures and finished runs; or HTML alone.",
             show_default=False,
         ),
     ] = None,
@@ -117,18 +117,24 @@ def compare(
     --set changes a setting of all variants; what a variant says itself stays. With --methods all it changes
     those methods that have the setting.
 
-    Finished runs are kept in FOLDER/runs: a comparison that was stopped goes on from there, and more seeds or
-    variants add to it. Choose settings on a share of the training data (--validation), never on test data.
+    Finished runs are kept in FOLDER/runs, and not beside a FILE.html: a comparison that was stopped goes on
+    from there, and more seeds or variants add to it. Choose settings on a share of the training data
+    (--validation), never on test data.
     """
     from ..comparison import compare as run_comparison
     from ..ranks import processes
+    from ..report.page import check_extra
     from ..studies import load_study
     from ..studies.verdicts import verdicts
 
     if processes() > 1:
         raise ConfigError("compare starts its own processes: use --jobs, not torchrun")
-    if report is not None and report.exists() and not report.is_dir():
-        raise DataError(f"{report}: is a file, not a folder")
+    alone = report is not None and report.suffix.lower() in (".html", ".htm")
+    if report is not None and alone:
+        check_output(report)
+        check_extra()
+    elif report is not None and report.exists() and not report.is_dir():
+        raise DataError(f"{report}: is a file, not a folder; a page alone is called NAME.html")
     constants = parse_propensity(propensity)
     chosen = [load_study(name) for name in study or ()]
     variants = _variants(methods, variant or (), chosen, parse_settings(settings))
@@ -142,13 +148,16 @@ def compare(
         threads=threads,
         device=device,
         jobs=jobs,
-        kept=None if report is None else report / "runs",
+        kept=None if report is None or alone else report / "runs",
     )
     judged = [(one, verdicts(one, comparison)) for one in chosen]
     content = comparison.to_dict()
     if judged:
         content["claims"] = {one.name: [item.to_dict() for item in found] for one, found in judged}
-    if report is not None:
+    if report is not None and alone:
+        write_text(report, _page(comparison, judged))
+        note(f"{report}: {_counted(comparison)}")
+    elif report is not None:
         _write(report, comparison, judged, content)
     if json:
         show_json(content)
@@ -208,9 +217,27 @@ def _write(folder: Path, comparison: Comparison, judged: Judged, content: Mappin
             pictures = draw_all(comparison, folder)
         except MissingExtraError as error:
             missing = f"; no pictures: {error}"
+        try:
+            write_text(folder / "report.html", _page(comparison, judged))
+        except MissingExtraError as error:
+            missing += f"; no page: {error}"
         write_text(folder / "report.md", to_markdown(comparison, judged, pictures))
         write_text(folder / "report.json", to_json(content) + "\n")
-    note(f"{folder / 'report.md'}: {len(comparison.names)} variants, {len(comparison.seeds)} seeds{missing}")
+    note(f"{folder / 'report.md'}: {_counted(comparison)}{missing}")
+
+
+def _counted(comparison: Comparison) -> str:
+    return f"{len(comparison.names)} variants, {len(comparison.seeds)} seeds"
+
+
+def _page(comparison: Comparison, judged: Judged) -> str:
+    """The report as HTML."""
+    from ..report.page import check_extra, to_html
+    from ..report.pages import of_comparison, report_page
+
+    check_extra()
+    title = f"Comparison: {', '.join(comparison.names)}"
+    return to_html(report_page(of_comparison(comparison), title=title, studies=judged))
 
 
 def _print(comparison: Comparison, judged: Judged) -> None:

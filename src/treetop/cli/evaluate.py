@@ -92,7 +92,7 @@ def evaluate(
 
     for path in (json, per_label):
         check_output(path)
-    wanted = _parse_ks(ks)
+    wanted = parse_ks(ks)
     beside = _recipe(judged, recipe) if published or recipe is not None else None
     usual = "0.55,1.5" if beside is None else beside.data_set.name
     constants = parse_propensity(usual if propensity is None else propensity)
@@ -160,7 +160,7 @@ def _predictions(judged: Path, truth: Dataset, depth: int, **how: Any) -> tuple[
     return predictions, {"train_counts": model.label_counts, "n_train": model.statistics["examples"]}
 
 
-def _parse_ks(text: str) -> tuple[int, ...]:
+def parse_ks(text: str) -> tuple[int, ...]:
     try:
         ks = tuple(sorted({int(piece) for piece in text.split(",")}))
     except ValueError:
@@ -227,7 +227,7 @@ def _print(
         header = ["", "training texts", "labels", "occurrences"]
         header += [f"recall@{k}" for k in ks] + [f"part of P@{k}" for k in ks]
         rows = (
-            [b.name, _range(b), f"{b.labels:,}", f"{b.occurrences:,}"]
+            [b.name, b.training_texts, f"{b.labels:,}", f"{b.occurrences:,}"]
             + [f"{b.recall[k]:.2f}" for k in ks]
             + [f"{b.precision[k]:.2f}" for k in ks]
             for b in buckets
@@ -249,12 +249,6 @@ def _print(
         )
         header = ["", "this", "other", "difference", "95 % confidence", "p"]
         show_table(rows, header, right=range(1, len(header)))
-
-
-def _range(bucket: FrequencyBucket) -> str:
-    if bucket.high is None:
-        return f"{bucket.low}+"
-    return str(bucket.low) if bucket.low == bucket.high else f"{bucket.low}-{bucket.high}"
 
 
 def _label_csv(report: LabelReport) -> str:

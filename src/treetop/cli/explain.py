@@ -91,8 +91,8 @@ def _show(explanation: Explanation, terms: int, title: str = "") -> None:
     if explanation.probability is not None:
         score += f", probability {explanation.probability:.3f}"
     heading(score)
-    if not explanation.reached:
-        show(_missed(explanation))
+    if explanation.why_missed is not None:
+        show(explanation.why_missed)
     if explanation.path:
         _show_path(explanation)
         show()
@@ -110,18 +110,6 @@ def _show(explanation: Explanation, terms: int, title: str = "") -> None:
         if part.explanation is not None:
             show()
             _show(part.explanation, terms, part.name)
-
-
-def _missed(explanation: Explanation) -> str:
-    dropped = explanation.dropped
-    if dropped is None:
-        return "No list has this label."
-    if dropped.labels == 1:
-        return "The search does not get to this label: its cluster is left out."
-    return (
-        f"The search does not get to this label: at level {dropped.level} it keeps {dropped.beam:,} nodes,"
-        f" and not {dropped.name}."
-    )
 
 
 def _show_path(explanation: Explanation) -> None:

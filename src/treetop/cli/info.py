@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..config import value_text
+from ..units import file_size
 from .options import Json, Model
-from .output import file_size, heading, show, show_json, show_table
+from .output import heading, show, show_json, show_table
 from .reporter import duration
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def info(
         "method": classifier.name,
         "treetop": read_manifest(model)["treetop"],
         "bytes": sum(path.stat().st_size for path in model.rglob("*") if path.is_file()),
-        "changed_settings": _changed_settings(classifier),
+        "changed_settings": classifier.config.changed(),
         "data": classifier.statistics,
         "calibration": classifier.statistics.get("calibration"),
         "tree": None if label_tree is None else label_tree.sizes,
@@ -56,17 +57,12 @@ def info(
         show("\n".join(picture))
 
 
-def _changed_settings(classifier: Method) -> dict[str, Any]:
-    defaults = {setting.name: setting.value for setting in type(classifier.config)().settings()}
-    return {s.name: s.value for s in classifier.config.settings() if s.value != defaults[s.name]}
-
-
 def _members(ensemble: Ensemble) -> list[dict[str, Any]]:
     return [
         {
             "method": member.name,
             "weight": weight,
-            "changed_settings": _changed_settings(member),
+            "changed_settings": member.config.changed(),
             "data": member.statistics,
             "calibration": member.statistics.get("calibration"),
         }

@@ -58,18 +58,6 @@ def to_json(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
-def file_size(size: int) -> str:
-    """``512 bytes``, ``1.5 MB`` (powers of 1000)."""
-    if size < 1000:
-        return f"{size} bytes"
-    amount = float(size)
-    for unit in ("kB", "MB", "GB"):
-        amount /= 1000
-        if amount < 999.95:
-            return f"{amount:.1f} {unit}"
-    return f"{amount / 1000:.1f} TB"
-
-
 def check_output(path: Path | None) -> None:
     """Refuses, before the work starts, a file that could not be written after it."""
     if path is None or str(path) == "-":

@@ -11,6 +11,7 @@ import typer
 
 from ..errors import ConfigError, DataError
 from ..progress import step
+from ..units import file_size
 from .methods import method_names
 from .options import (
     Device,
@@ -25,7 +26,7 @@ from .options import (
     given,
     parse_settings,
 )
-from .output import file_size, show
+from .output import show
 from .reporter import duration, note
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ def train(
     Several GPUs: torchrun --nproc-per-node 4 -m treetop train …
     """
     from ..checkpoints import keeping
+    from ..memory import peak_bytes
     from ..methods import make
     from ..methods.base import keywords
     from ..ranks import is_main
@@ -114,12 +116,16 @@ def train(
     unfinished = model.with_name(f"{model.name}.unfinished")
     if resume and is_main() and not unfinished.exists():
         note(f"{unfinished}: there is nothing to go on from, so the training begins anew")
+    trained = time.monotonic()
     with keeping(unfinished, resume=resume):
         classifier.fit(examples, **own)
         if not is_main():  # another process of this training saves the model
             return
         if recipe is not None:
             classifier.statistics["recipe"] = recipe
+        if not resume:  # what was spent before a kill is not known
+            seconds = round(time.monotonic() - trained, 3)
+            classifier.statistics["spent"] = {"seconds": seconds, "peak_bytes": peak_bytes()}
         with step(f"Saving {model}"):
             classifier.save(model)
     note_saved(model, examples, began)

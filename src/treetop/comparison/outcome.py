@@ -104,7 +104,7 @@ class Comparison:
         contrasts = {}
         for metric, found in over_texts.items():
             a, b = self.spread(first, metric), self.spread(second, metric)
-            over_seeds = _over_seeds(a, b, len(self.seeds))
+            over_seeds = welch(a, b, len(self.seeds))
             contrasts[metric] = Contrast(a.mean - b.mean, *over_seeds, found.low, found.high, found.p_value)
         return contrasts
 
@@ -169,7 +169,7 @@ class Comparison:
         return self._scores[variant]
 
 
-def _over_seeds(a: Spread, b: Spread, seeds: int) -> tuple[float | None, float | None]:
+def welch(a: Spread, b: Spread, seeds: int) -> tuple[float | None, float | None]:
     """The deviation of a.mean − b.mean, and the two-sided p-value of Welch's t-test.
 
     With v = s²/n of each, t = (a − b) / √(v₁ + v₂) has (v₁ + v₂)² (n − 1) / (v₁² + v₂²) degrees of freedom.

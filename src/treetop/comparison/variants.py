@@ -38,9 +38,7 @@ class Variant:
                 config = config.replace_settings(layer)
             except ConfigError as error:
                 raise ConfigError(f"{name} ({method}): {error}") from None
-        usual = {setting.name: setting.value for setting in defaults.settings()}
-        changed = {item.name: item.value for item in config.settings() if item.value != usual[item.name]}
-        return cls(name, method, changed)
+        return cls(name, method, config.changed())
 
     def make(self, seed: int, threads: int | None = None, device: str | None = None) -> Method:
         """An untrained model. A method that runs on no device of its own is not told of one."""

@@ -12,6 +12,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import NoneType
 from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex
 
 import numpy as np
@@ -511,6 +512,7 @@ _STATISTICS: dict[str, Any] = {
 }
 _OF_PARTS: dict[str, dict[str, Any]] = {
     "calibration": {"kind": str, "examples": int, "source": str},
+    "spent": {"seconds": (int, float), "peak_bytes": (int, NoneType)},
     "updates": {"times": int, "examples": int, "labels": int},
     "training": {
         "parameters": dict,
@@ -529,7 +531,7 @@ def _checked_statistics(data: Mapping[str, Any]) -> dict[str, Any]:
     wanted += [(data[part], kinds, part) for part, kinds in _OF_PARTS.items() if part in data]
     for given, kinds, what in wanted:
         for name, kind in kinds.items():
-            if not isinstance(given, Mapping) or not isinstance(given.get(name), kind):
+            if not isinstance(given, Mapping) or not isinstance(given.get(name, ...), kind):
                 raise ModelError(f"the manifest gives no proper {name!r} of the {what}")
     if data["examples"] < 1:
         raise ModelError(f"the manifest says the model was trained on {data['examples']} examples")

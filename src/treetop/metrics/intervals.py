@@ -6,7 +6,7 @@ resampled as ratios. Coverage, ECE and the macro averages are not sums over docu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -63,8 +63,18 @@ def confidence_intervals(
     ``options`` are those of `evaluate`.
     """
     _check(len(truth), level, samples)
-    scores = document_scores(predictions, truth, **options)
-    drawn = _ratios(_columns(scores), _bootstrap_weights(len(truth), np.random.default_rng(seed)), samples)
+    return score_intervals(
+        document_scores(predictions, truth, **options), level=level, samples=samples, seed=seed
+    )
+
+
+def score_intervals(
+    scores: Mapping[str, DocumentScores], *, level: float = 0.95, samples: int = 1000, seed: int = 0
+) -> dict[str, Interval]:
+    """`confidence_intervals` of scores that are already there."""
+    documents = len(next(iter(scores.values())).numerator)
+    _check(documents, level, samples)
+    drawn = _ratios(_columns(scores), _bootstrap_weights(documents, np.random.default_rng(seed)), samples)
     low, high = _bounds(drawn, level)
     return {
         name: Interval(score.value, float(low[column]), float(high[column]))
@@ -143,6 +153,19 @@ def compare_scores(
         )
         for column, name in enumerate(mine)
     }
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's correction of several tests: it bounds the chance of even one false alarm among them.
+
+    With p₍₁₎ ≤ … ≤ p₍ₘ₎ the corrected p-value of rank i is max_{j≤i} min(1, (m − j + 1)·p₍ⱼ₎).
+    """
+    p = np.asarray(p_values, np.float64)
+    order = np.argsort(p, kind="stable")
+    factors = np.arange(len(p), 0, -1)
+    corrected = np.empty(len(p))
+    corrected[order] = np.minimum(np.maximum.accumulate(factors * p[order]), 1)
+    return [float(value) for value in corrected]
 
 
 Weights = Callable[[int], Floats]

@@ -46,6 +46,13 @@ class FrequencyBucket(NamedTuple):
     precision: dict[int, float]
     """k → what their hits contribute to P@k, in percent: the sum over all buckets is P@k."""
 
+    @property
+    def training_texts(self) -> str:
+        """``6-50``, ``0`` or ``51+``."""
+        if self.high is None:
+            return f"{self.low}+"
+        return str(self.low) if self.low == self.high else f"{self.low}-{self.high}"
+
 
 BUCKETS: dict[str, int | None] = {"unseen": 0, "tail": 5, "middle": 50, "head": None}
 """The largest training count of each bucket, rising; None for no upper end."""

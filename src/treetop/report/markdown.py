@@ -84,12 +84,13 @@ def _study(study: Study, found: Sequence[Verdict], comparison: Comparison) -> li
             [_claim(verdict, comparison) for verdict in found],
             words=(0, 1, 2, 4, 8),
         ),
-        _what_counts(len(comparison.seeds)),
+        what_counts(len(comparison.seeds) > 1),
     ]
 
 
-def _what_counts(seeds: int) -> str:
-    over_seeds = "Welch's t-test over the seeds gives p < 0.05 and " if seeds > 1 else ""
+def what_counts(seeds: bool) -> str:
+    """When a difference counts, where there are several ``seeds`` or one."""
+    over_seeds = "Welch's t-test over the seeds gives p < 0.05 and " if seeds else ""
     return (
         f"Differences are first − second, in points. A difference counts where {over_seeds}the 95 % interval"
         " over the texts leaves out 0."
