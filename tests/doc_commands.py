@@ -102,7 +102,9 @@ def _treetop(arguments: list[str], given: str) -> str:
             main(arguments)
     except SystemExit as end:
         if end.code not in (None, 0):
-            raise CommandError(f"treetop {' '.join(arguments)}: exit code {end.code}\n{err.getvalue()}") from None
+            raise CommandError(
+                f"treetop {' '.join(arguments)}: exit code {end.code}\n{err.getvalue()}"
+            ) from None
     finally:
         sys.stdin = before
     return out.getvalue()
@@ -111,18 +113,16 @@ def _treetop(arguments: list[str], given: str) -> str:
 def check(command: str) -> None:
     """That a command which is not run would be understood."""
     for words in pipeline(command)[0]:
-        while words and re.fullmatch(r"[A-Z_]+=\S*", words[0]):  # variables of the environment
-            words = words[1:]
-        if not words:
-            continue
-        if words[0] == "torchrun" and "treetop" in words:
-            words = words[words.index("treetop") :]
-        if words[0] == "treetop":
-            check_treetop(words[1:])
-        elif words[0] == "make":
-            check_make(words[1:])
-        elif words[0].startswith("python") and len(words) > 1 and words[1].startswith("bench/"):
-            check_script(words[1:])
+        named = [word for word in words if not re.fullmatch(r"[A-Z_]+=\S*", word)]  # A=B sets a variable
+        if named[:1] == ["torchrun"] and "treetop" in named:
+            named = named[named.index("treetop") :]
+        match named:
+            case ["treetop", *arguments]:
+                check_treetop(arguments)
+            case ["make", *targets]:
+                check_make(targets)
+            case ["python", script, *_] if script.startswith("bench/"):
+                check_script(named[1:])
 
 
 def check_treetop(arguments: list[str]) -> None:

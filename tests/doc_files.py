@@ -1,4 +1,4 @@
-"""The files that pages of the documentation speak of, small: texts of a help desk and of a manual, and a BERT."""
+"""The files that pages of the documentation speak of, small: texts of a help desk, and a BERT."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ ENCODER = "path/to/folder"
 
 
 def write_files(folder: Path, page: str) -> None:
-    """Those for all pages; an encoder only where the page speaks of one, since importing torch takes its time."""
-    rows = make_rows(150)
+    """The same for all pages; an encoder only where one is spoken of, since importing torch takes long."""
+    rows = make_rows(110)
     for name, part in {
-        "train.jsonl": rows[:100],
-        "test.jsonl": rows[100:120],
-        "held-out.jsonl": rows[120:],
-        "more.jsonl": rows[120:],
-        "new.jsonl": rows[120:125],
+        "train.jsonl": rows[:60],
+        "test.jsonl": rows[60:80],
+        "held-out.jsonl": rows[80:],
+        "more.jsonl": rows[80:],
+        "new.jsonl": rows[80:85],
     }.items():
         (folder / name).write_text("".join(f"{json.dumps(row)}\n" for row in part), "utf-8")
     for name in ("deb-tags", "deb-deps"):
         (folder / name).mkdir()
-        for split, part in (("train", rows[:100]), ("test", rows[100:120])):
+        for split, part in (("train", rows[:60]), ("test", rows[60:80])):
             with lzma.open(folder / name / f"{split}.jsonl.xz", "wt", encoding="utf-8") as file:
                 file.writelines(f"{json.dumps(row)}\n" for row in part)
-    write_table(folder / "new.csv", rows[120:125])
+    write_table(folder / "new.csv", rows[80:85])
     (folder / "label-texts.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in LABEL_TEXTS.items()), "utf-8")
     (folder / "train.txt").write_text("4 5 3\n0,2 0:1.0 3:0.5\n1 1:1.0\n2 2:0.5 4:1.0\n0 0:0.7\n", "utf-8")
     if ENCODER in page:
         from tiny_bert import tiny_bert
 
-        shutil.copytree(tiny_bert(), folder / ENCODER)
+        shutil.copytree(tiny_bert(layers=6, longest=128), folder / ENCODER)
 
 
 def write_table(path: Path, rows: list[dict[str, object]]) -> None:

@@ -1,4 +1,4 @@
-"""The documentation holds what it says: every block runs, every link leads somewhere, everything has its entry."""
+"""The documentation holds what it says: blocks run, links lead somewhere, everything has its entry."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-# -- blocks ----------------------------------------------------------------------------------------------------
+# -- blocks --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("page", [page for page in pages() if blocks(page)], ids=name_of)
@@ -79,9 +79,15 @@ def test_block_that_is_not_run_would_be_understood(block):
 
 def test_every_block_says_what_it_is():
     for block in ALL:
-        assert block.language in (*RUN, *PLAIN), f"{block.place}: {block.language or 'nothing'} behind the fence"
-        assert block.marker is None or len(block.reason) > 3, f"{block.place}: no reason behind {block.marker!r}"
-        assert block.marker in (None, "file") or block.language in RUN, f"{block.place}: nothing to run anyway"
+        assert block.language in (*RUN, *PLAIN), (
+            f"{block.place}: {block.language or 'nothing'} behind the fence"
+        )
+        assert block.marker is None or len(block.reason) > 3, (
+            f"{block.place}: no reason behind {block.marker!r}"
+        )
+        assert block.marker in (None, "file") or block.language in RUN, (
+            f"{block.place}: nothing to run anyway"
+        )
 
 
 def test_few_blocks_are_not_run():
@@ -133,7 +139,7 @@ def test_output_is_compared():
         assert_printed("a\nb\n", "a\nc", "x")
 
 
-# -- links and entries -------------------------------------------------------------------------------------------
+# -- links and entries ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("page", pages(), ids=name_of)
@@ -171,13 +177,15 @@ def test_every_public_name_has_an_entry():
     assert {name for name in treetop.__all__ if not name.startswith("__")} <= entries
 
 
-# -- the site ----------------------------------------------------------------------------------------------------
+# -- the site ------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
-    built = python("-m", "mkdocs", "build", "--strict", "--config-file", ROOT / "mkdocs.yml", "--site-dir", folder)
+    built = python(
+        "-m", "mkdocs", "build", "--strict", "--config-file", ROOT / "mkdocs.yml", "--site-dir", folder
+    )
     assert built.code == 0, built.err
     return folder
 
@@ -200,7 +208,9 @@ def command_paths() -> list[str]:
 
     def below(path, command):
         if hasattr(command, "commands"):
-            return [found for name, child in command.commands.items() for found in below(f"{path} {name}", child)]
+            return [
+                found for name, child in command.commands.items() for found in below(f"{path} {name}", child)
+            ]
         return [path]
 
     return below("treetop", typer.main.get_command(app))
@@ -219,7 +229,9 @@ class Requests(HTMLParser):
             self.found.append(values.get("src") or "")
         elif tag == "link" and values.get("rel") != "canonical":
             self.found.append(values.get("href") or "")
-        assert "mermaid" not in (values.get("class") or ""), "diagrams would be drawn by a script from elsewhere"
+        assert "mermaid" not in (values.get("class") or ""), (
+            "diagrams would be drawn by a script from elsewhere"
+        )
 
 
 def test_site_asks_nobody_else(site):
