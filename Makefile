@@ -42,7 +42,7 @@ cpp-test-arm: $(VENV)/.installed-test
 	PATH="$(abspath $(BIN)):$$PATH" ctest --test-dir build/cpp-tests-arm --output-on-failure
 
 docs: $(VENV)/.installed-docs
-	$(BIN)/python -m mkdocs build --quiet
+	$(BIN)/python -m mkdocs build --strict --quiet
 
 # Reference data: folders with train.jsonl.xz and test.jsonl.xz, by default those beside the checkout.
 DATA ?= ../shared/data/deb-tags ../shared/data/deb-deps ../shared/data/tib-core
