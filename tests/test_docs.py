@@ -14,7 +14,7 @@ from doc_blocks import PLAIN, ROOT, RUN, Block, blocks, pages, prose
 from doc_files import write_files
 from treetop.methods import METHODS
 
-LARGEST_SHARE_NOT_RUN = 0.25
+LARGEST_SHARE_NOT_RUN = 1 / 3
 ALL = [block for page in pages() for block in blocks(page)]
 RUNNABLE = [block for block in ALL if block.language in RUN]
 NOT_RUN = [block for block in RUNNABLE if block.marker == "not run"]
