@@ -1,5 +1,6 @@
 # make demo    install into .venv, train on embedded data, answer a few queries
 # make test    install what the tests need, check format, lint and types, run all tests
+# make docs    the documentation as a site, into build/site
 # make bench   side by side with PECOS, Omikuji and napkinXC, into docs/benchmarks.md (under an hour; see bench/)
 # make bench-scale  growth with the number of labels, into the same page
 # make format  rewrite the code in the project's format
@@ -10,7 +11,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 NATIVE := CMakeLists.txt pyproject.toml $(wildcard cpp/*.?pp cpp/*.py cpp/bindings/*.?pp cpp/kernels/*.?pp)
 
-.PHONY: demo test bench bench-scale format lint types cpp-test cpp-test-arm clean
+.PHONY: demo test docs bench bench-scale format lint types cpp-test cpp-test-arm clean
 
 demo: $(VENV)/.installed
 	$(BIN)/treetop demo
@@ -39,6 +40,9 @@ cpp-test-arm: $(VENV)/.installed-test
 	    -DPython_EXECUTABLE="$(abspath $(BIN))/python" >/dev/null
 	PATH="$(abspath $(BIN)):$$PATH" cmake --build build/cpp-tests-arm
 	PATH="$(abspath $(BIN)):$$PATH" ctest --test-dir build/cpp-tests-arm --output-on-failure
+
+docs: $(VENV)/.installed-docs
+	$(BIN)/python -m mkdocs build --strict --quiet
 
 # Reference data: folders with train.jsonl.xz and test.jsonl.xz, by default those beside the checkout.
 DATA ?= ../shared/data/deb-tags ../shared/data/deb-deps ../shared/data/tib-core
@@ -73,6 +77,10 @@ $(VENV)/.installed: $(BIN)/python constraints.txt $(NATIVE)
 
 $(VENV)/.installed-test: $(VENV)/.installed
 	$(PIP) --editable '.[test]'
+	touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(PIP) --editable '.[docs]'
 	touch $@
 
 $(VENV)/.installed-bench: $(VENV)/.installed

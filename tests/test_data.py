@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import csv
 import dataclasses
 import gzip
 import io
@@ -249,6 +250,24 @@ def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_csv_of_spreadsheets(tmp_path, separator):
+    """A comma is the decimal mark in much of the world: cells are then separated by others."""
+    rows = [["title", "body", "tags"], ["a, b", "c\nd", "x;y"], ["e; f", "g", "y"]]
+    with (tmp_path / "a.csv").open("w", encoding="utf-8-sig", newline="") as file:
+        csv.writer(file, delimiter=separator).writerows(rows)
+    data = read(tmp_path / "a.csv", text="title,body", labels="tags")
+    assert contents(data) == [("a, b\nc\nd", ["x", "y"]), ("e; f\ng", ["y"])]
+
+
+def test_csv_without_a_header_has_commas(tmp_path):
+    (tmp_path / "a.csv").write_text("one; two,x\nthree; four,y\n")
+    assert contents(read(tmp_path / "a.csv", text=0, labels=1)) == [
+        ("one; two", ["x"]),
+        ("three; four", ["y"]),
+    ]
+
+
 def test_label_texts(tmp_path):
     write(two(), tmp_path / "a.jsonl")
     (tmp_path / "names.tsv").write_text("hat\tHeadgear\textra\nred\t\nother\tOther\n")
@@ -372,6 +391,7 @@ BAD_FILES = [
     ("a.csv", "a,b\n", {}, ["no column 'text'", "number from 0 if there is no header"]),
     ("a.csv", "a,b\n", {"text": 0, "labels": 2}, "line 1: no column 2, there are only 2"),
     ("a.csv", 'text,labels\n"a\nb" c,x\n', {}, "a.csv line 2: not valid CSV"),
+    ("a.csv", "one;two\n", {}, ["no column 'text'", "one;two"]),
     ("a.csv", 'text,labels\nt,"[x]"\n', {}, ["row 1", "not a JSON list"]),
     ("a.tsv", "text\tlabels\nt\t\n", {}, "no example has a label"),
     ("a.annif", "text\n", {}, "a.annif line 1: no tab"),

@@ -19,18 +19,18 @@ snow slope mountain lift poles goggles"""
 
 
 @functools.cache
-def tiny_bert() -> str:
+def tiny_bert(layers: int = 2, longest: int = LONGEST) -> str:
     """Its folder; gone when Python ends. Words are cut into letters, and a few are known whole."""
     folder = tempfile.mkdtemp(prefix="tiny-bert-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    save_tokenizer(folder)
+    save_tokenizer(folder, longest)
     config = transformers.BertConfig(
         vocab_size=200,
         hidden_size=WIDTH,
-        num_hidden_layers=2,
+        num_hidden_layers=layers,
         num_attention_heads=2,
         intermediate_size=2 * WIDTH,
-        max_position_embeddings=LONGEST,
+        max_position_embeddings=longest,
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,
     )
@@ -39,7 +39,7 @@ def tiny_bert() -> str:
     return folder
 
 
-def save_tokenizer(folder: str) -> None:
+def save_tokenizer(folder: str, longest: int) -> None:
     marks = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     letters = [chr(number) for number in range(ord("a"), ord("z") + 1)]
     words = WORDS.split()
@@ -58,5 +58,5 @@ def save_tokenizer(folder: str) -> None:
         cls_token="[CLS]",
         sep_token="[SEP]",
         mask_token="[MASK]",
-        model_max_length=LONGEST,
+        model_max_length=longest,
     ).save_pretrained(folder)

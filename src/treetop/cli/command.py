@@ -52,11 +52,14 @@ def add_command(
     """
 
     class Command(TyperCommand):
-        def format_help(self, ctx: Any, formatter: Any) -> None:
+        def derive_helps(self) -> None:
             helps = help_from()
             for parameter in self.params:
                 if parameter.name in helps and not getattr(parameter, "help", None):
                     setattr(parameter, "help", helps[parameter.name])  # noqa: B010
+
+        def format_help(self, ctx: Any, formatter: Any) -> None:
+            self.derive_helps()
             super().format_help(ctx, formatter)
 
     app.command(name, cls=Command)(_reported(function))

@@ -29,7 +29,10 @@ def write(
 
     Args:
         format: a name from `FORMATS`; by default the file's name tells.
-        text, labels, id, group: how to call the fields, where the format has named fields.
+        text: how to call the field of the texts, where the format has named fields.
+        labels: how to call that of the labels.
+        id: how to call that of the ids.
+        group: how to call that of the groups.
         label_separator: between labels in one cell of a csv or tsv file.
         split: in a folder of splits (pecos, rawtext), which one this is; "train" by default.
     """

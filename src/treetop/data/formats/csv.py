@@ -1,10 +1,12 @@
 """Comma-separated values: quoted fields may hold commas, line breaks and doubled quotes (RFC 4180).
 
-Lines end with CR LF when written, as that standard says; either is read.
+Lines end with CR LF when written, as that standard says; either is read. Where a comma is the decimal mark,
+spreadsheets put ``;`` or tabs between the cells: a file is read so if its header shows it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import csv
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,24 +15,34 @@ from ...errors import DataError
 from ..dataset import Dataset
 from ..files import Input, Output
 from .options import ReadOptions, WriteOptions
-from .tables import Row, read_table, table_rows
+from .tables import Row, read_table, table_rows, wanted_columns
 
 _LONGEST_FIELD = 2**31 - 1
 
 
 def read(source: Input, options: ReadOptions) -> Dataset:
-    return read_table(source.name, split_rows(source), options)
+    return read_table(source.name, split_rows(source, _separator(source.first_line(), options)), options)
 
 
 def write(dataset: Dataset, path: Path, options: WriteOptions, output: Output) -> None:
     csv.writer(output.text(path)).writerows(table_rows(dataset, options))
 
 
-def split_rows(source: Input) -> Iterator[Row]:
+def _separator(header: str, options: ReadOptions) -> str:
+    """Between the cells: a comma, unless only another one makes the first line name a wanted column."""
+    for separator in ",;\t":
+        with contextlib.suppress(csv.Error):  # no header then; `split_rows` says what is wrong
+            cells = [cell.strip() for cell in next(csv.reader([header], delimiter=separator), [])]
+            if not wanted_columns(options, cells).isdisjoint(cells):
+                return separator
+    return ","
+
+
+def split_rows(source: Input, separator: str = ",") -> Iterator[Row]:
     """The cells of every record that is not empty, with the line it begins on."""
     if csv.field_size_limit() < _LONGEST_FIELD:
         csv.field_size_limit(_LONGEST_FIELD)  # the default of 128 KB is shorter than many a text
-    reader = csv.reader((text for _, text in source.lines(keep_ends=True)), strict=True)
+    reader = csv.reader((text for _, text in source.lines(keep_ends=True)), delimiter=separator, strict=True)
     while True:
         line = reader.line_num + 1
         try:

@@ -6,7 +6,7 @@ given by number from 0 instead; a file without a header needs that for text and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from ...errors import DataError
 from ..dataset import Dataset
@@ -47,6 +47,16 @@ def read_table(name: str, rows: Iterator[Row], options: ReadOptions) -> Dataset:
     return examples.build()
 
 
+def wanted_columns(options: ReadOptions, there: Collection[str]) -> set[str]:
+    """The names of all columns that are looked for."""
+    return {
+        *text_fields(options.text, there),
+        str(options.labels),
+        str(options.id),
+        str(options.group),
+    }
+
+
 def table_rows(dataset: Dataset, options: WriteOptions) -> Iterator[list[str]]:
     """A header and the rows: id, text, labels, group, as far as the data has them."""
     assert dataset.texts is not None
@@ -69,8 +79,7 @@ class _Columns:
         self._place = place
         self._first = [cell.strip() for cell in first]
         texts = text_fields(options.text, self._first)
-        wanted = {*texts, str(options.labels), str(options.id), str(options.group)}
-        self.header = any(cell in wanted for cell in self._first)
+        self.header = not wanted_columns(options, self._first).isdisjoint(self._first)
         self.text = [self._needed(name, "--text") for name in texts]
         self.labels = self._find(options.labels)
         if self.labels is None and options.need_labels:
