@@ -1,0 +1,69 @@
+// The text area, and behind it the same text with marked words. Both lie in one grid cell and grow together, so
+// a mark is always exactly under its word.
+
+import { byId, make } from "./dom.js";
+
+const LEVELS = 3;
+
+export class MarkedText {
+  constructor() {
+    this.area = byId("text");
+    this.behind = byId("behind");
+    this.area.addEventListener("input", () => this.clear());
+    this.clear();
+  }
+
+  get value() {
+    return this.area.value;
+  }
+
+  set value(text) {
+    this.area.value = text;
+    this.clear();
+  }
+
+  clear() {
+    this.behind.textContent = this.value + "\n";
+  }
+
+  /** Marks the words that speak for a label, the weightier the stronger, if they still stand in the text. */
+  mark(words, text) {
+    if (text !== this.value || !words?.length) return this.clear();
+    const pieces = [];
+    let done = 0;
+    for (const { start, end, level } of spans(words, text)) {
+      pieces.push(text.slice(done, start), make("mark", { className: `level-${level}` }, text.slice(start, end)));
+      done = end;
+    }
+    this.behind.replaceChildren(...pieces, text.slice(done) + "\n");
+    this.behind.querySelector("mark.level-3")?.scrollIntoView({ block: "nearest" });
+  }
+}
+
+/** Places in the text, in order and without overlaps (of two the weightier stays); weights become levels 1 to 3. */
+function spans(words, text) {
+  const unit = units(text);
+  const heaviest = Math.max(...words.map((word) => word.weight));
+  const placed = words
+    .filter((word) => word.weight > 0 && word.start !== undefined && word.start !== null)
+    .sort((a, b) => b.weight - a.weight);
+  const kept = [];
+  for (const { start, end, weight } of placed) {
+    const span = { start: unit(start), end: unit(end), level: Math.max(1, Math.ceil((LEVELS * weight) / heaviest)) };
+    if (kept.every((other) => span.end <= other.start || span.start >= other.end)) kept.push(span);
+  }
+  return kept.sort((a, b) => a.start - b.start);
+}
+
+/** The server counts characters, JavaScript counts UTF-16 units: an emoji is one there and two here. */
+function units(text) {
+  if (!/[\ud800-\udbff][\udc00-\udfff]/.test(text)) return (position) => position;
+  const starts = [];
+  let at = 0;
+  for (const character of text) {
+    starts.push(at);
+    at += character.length;
+  }
+  starts.push(at);
+  return (position) => starts[Math.min(position, starts.length - 1)];
+}

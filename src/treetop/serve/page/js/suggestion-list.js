@@ -1,0 +1,150 @@
+// The list of suggested labels: score bars, why a label is there, accept and reject.
+
+import { icon, make } from "./dom.js";
+import { scoreText } from "./numbers.js";
+
+export class SuggestionList {
+  /** `handlers`: attend(label or null), decide(label, "accepted" | "rejected" | null). */
+  constructor(list, handlers) {
+    this.list = list;
+    this.handlers = handlers;
+    this.rows = new Map();
+    list.addEventListener("keydown", (event) => this.onKey(event));
+    list.addEventListener("mouseleave", () => handlers.attend(this.focusedLabel()));
+    list.addEventListener("focusout", (event) => {
+      if (!list.contains(event.relatedTarget)) handlers.attend(null);
+    });
+  }
+
+  get labels() {
+    return [...this.list.children].map((row) => row.label);
+  }
+
+  /** Shows suggestions, keeping the rows that stay (and the focus within them). */
+  show(suggestions, { isProbability, decisions }) {
+    const focused = document.activeElement;
+    const best = Math.max(1e-9, ...suggestions.map((suggestion) => suggestion.score));
+    const whole = isProbability || (best <= 1 && suggestions.every((suggestion) => suggestion.score >= 0)) ? 1 : best;
+    const rows = suggestions.map((suggestion) => {
+      const row = this.rows.get(suggestion.label) ?? this.makeRow(suggestion.label);
+      row.score.textContent = scoreText(suggestion.score, isProbability);
+      row.bar.style.setProperty("--share", Math.min(1, Math.max(0, suggestion.score / whole)));
+      this.showReasons(row, suggestion);
+      this.showDecision(row, decisions.get(suggestion.label));
+      return row;
+    });
+    const stay = new Set(rows);
+    for (const row of [...this.list.children]) if (!stay.has(row)) row.remove();
+    rows.forEach((row, at) => {
+      if (this.list.children[at] !== row) this.list.insertBefore(row, this.list.children[at] ?? null);
+    });
+    this.rows = new Map(rows.map((row) => [row.label, row]));
+    if (focused && focused !== document.activeElement && this.list.contains(focused)) focused.focus();
+    this.setCurrent(rows.find((row) => row.contains(document.activeElement)) ?? rows[0]);
+  }
+
+  /** Draws the decisions anew, after one was taken elsewhere. */
+  showDecisions(decisions) {
+    for (const row of this.rows.values()) this.showDecision(row, decisions.get(row.label));
+  }
+
+  makeRow(label) {
+    const id = `why-${crypto.getRandomValues(new Uint32Array(1))[0]}`;
+    const name = make("button", {
+      type: "button", className: "name", "aria-expanded": "false", "aria-controls": id,
+      onclick: () => this.toggle(label),
+    }, label);
+    const accept = decisionButton("check", `Accept ${label}`, () => this.decide(label, "accepted"));
+    const reject = decisionButton("cross", `Reject ${label}`, () => this.decide(label, "rejected"));
+    const bar = make("span", { className: "bar", "aria-hidden": "true" });
+    const score = make("span", { className: "score" });
+    const place = make("span", { className: "place" });
+    const why = make("div", { className: "why", id, hidden: true });
+    const row = make("li", {
+      className: "suggestion",
+      onmouseenter: () => this.handlers.attend(label),
+      onfocusin: () => {
+        this.setCurrent(row);
+        this.handlers.attend(label);
+      },
+    }, name, score, accept, reject, bar, place, why);
+    return Object.assign(row, { label, name, score, bar, place, why, accept, reject });
+  }
+
+  showReasons(row, { path, words }) {
+    row.place.textContent = path?.length ? path.join(" › ") : "";
+    row.place.hidden = !path?.length;
+    row.why.replaceChildren(...[wordsBehind(words), placeInTree(path, row.label)].filter(Boolean));
+  }
+
+  showDecision(row, decision) {
+    row.dataset.decision = decision ?? "";
+    row.accept.setAttribute("aria-pressed", decision === "accepted");
+    row.reject.setAttribute("aria-pressed", decision === "rejected");
+  }
+
+  decide(label, decision) {
+    const now = this.rows.get(label).dataset.decision;
+    this.handlers.decide(label, now === decision ? null : decision);
+  }
+
+  toggle(label) {
+    const { name, why } = this.rows.get(label);
+    why.hidden = !why.hidden;
+    name.setAttribute("aria-expanded", !why.hidden);
+  }
+
+  /** One row at a time is in the tab order: its name and its two buttons. */
+  setCurrent(current) {
+    for (const row of this.list.children)
+      for (const button of [row.name, row.accept, row.reject]) button.tabIndex = row === current ? 0 : -1;
+  }
+
+  focusedLabel() {
+    return document.activeElement?.closest(".suggestion")?.label ?? null;
+  }
+
+  onKey(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const rows = [...this.list.children];
+    const row = event.target.closest(".suggestion");
+    const at = rows.indexOf(row);
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[event.key];
+    if (to !== undefined) rows[Math.max(0, Math.min(to, rows.length - 1))].name.focus();
+    else if (event.key.toLowerCase() === "a") this.decide(row.label, "accepted");
+    else if (event.key.toLowerCase() === "r") this.decide(row.label, "rejected");
+    else return;
+    event.preventDefault();
+  }
+}
+
+function decisionButton(picture, name, onclick) {
+  return make("button", {
+    type: "button", className: `decide ${picture}`, "aria-label": name, "aria-pressed": "false", title: name, onclick,
+  }, icon(picture));
+}
+
+/** Each word once, with all its places added up. */
+function wordsBehind(words) {
+  const weights = new Map();
+  for (const { word, weight } of words ?? []) weights.set(word, (weights.get(word) ?? 0) + weight);
+  const heaviest = Math.max(...[...weights.values()].map(Math.abs));
+  const items = [...weights].sort((a, b) => Math.abs(b[1]) - Math.abs(a[1])).slice(0, 8).map(([word, weight]) => {
+    const strength = make("span", { className: "strength", "aria-hidden": "true" });
+    strength.style.setProperty("--share", Math.abs(weight) / heaviest);
+    return make("li", { className: weight < 0 ? "against" : "for" }, word, weight < 0 ? make("small", {}, " speaks against it") : null, strength);
+  });
+  if (!items.length) return make("p", {}, "No single word stands out here.");
+  return make("div", {}, make("h3", {}, "Words behind it"), make("ul", { className: "words" }, items));
+}
+
+function placeInTree(path, label) {
+  if (!path?.length) return null;
+  const steps = path.at(-1) === label ? path : [...path, label];
+  const items = steps.map((step, depth) => {
+    const item = make("li", {}, step);
+    item.style.setProperty("--depth", depth);
+    return item;
+  });
+  return make("div", {}, make("h3", {}, "Place in the tree"), make("ol", { className: "branch" }, items));
+}
