@@ -1,5 +1,7 @@
 // Talking to the server. What goes wrong becomes a `ServerError` whose message can be shown as it is.
 
+import { askForKey, keyHeaders } from "./key.js";
+
 export class ServerError extends Error {
   /** kind: "gone" (no answer), "busy" (try again in `wait` seconds), "refused" (the request is at fault), "broken". */
   constructor(kind, message, wait = null) {
@@ -27,7 +29,7 @@ export function labels(query, model, limit, signal) {
 }
 
 async function request(path, { body, signal } = {}) {
-  const options = { signal, headers: { Accept: "application/json" } };
+  const options = { signal, headers: { Accept: "application/json", ...keyHeaders() } };
   if (body !== undefined) {
     options.method = "POST";
     options.headers["Content-Type"] = "application/json";
@@ -45,17 +47,22 @@ async function request(path, { body, signal } = {}) {
     return null;
   });
   if (response.ok && answer !== null) return answer;
-  throw asError(response, answer?.error);
+  if (response.status === 401) {
+    await askForKey(sentence(answer?.error ?? "a key is needed"));
+    return request(path, { body, signal });
+  }
+  throw asError(response, answer?.error && sentence(answer.error));
 }
+
+const sentence = (said) => said.charAt(0).toUpperCase() + said.slice(1).replace(/[^.!?]$/, "$&.");
 
 function asError(response, said) {
   const wait = Number(response.headers.get("Retry-After")) || DEFAULT_WAIT;
-  const sentence = said ? said.charAt(0).toUpperCase() + said.slice(1).replace(/[^.!?]$/, "$&.") : null;
   if (response.status === 429 || response.status === 503)
     return new ServerError("busy", "The server has much to do just now.", wait);
   if (response.status === 502 || response.status === 504)
     return new ServerError("gone", "The server does not answer.", wait);
-  if (response.status === 413) return new ServerError("refused", sentence ?? "This is too long for the server.");
-  if (response.status < 500) return new ServerError("refused", sentence ?? "The server does not understand this request.");
-  return new ServerError("broken", sentence ?? "Something went wrong on the server.");
+  if (response.status === 413) return new ServerError("refused", said ?? "This is too long for the server.");
+  if (response.status < 500) return new ServerError("refused", said ?? "The server does not understand this request.");
+  return new ServerError("broken", said ?? "Something went wrong on the server.");
 }

@@ -60,7 +60,7 @@ export class BatchRun {
     return piece;
   }
 
-  /** Where the server refuses a piece, its texts are asked one by one, and only the bad ones stay without labels. */
+  /** Of a piece that the server refuses its first half is asked, and so on: only the bad texts stay without labels. */
   async ask(piece, signal) {
     try {
       return (await predict({ ...this.options, texts: piece }, signal)).results.map((result) => result.labels);
@@ -71,7 +71,7 @@ export class BatchRun {
         this.refused.push({ row: this.done, message: error.message });
         return [[]];
       }
-      return this.ask([piece[0]], signal);
+      return this.ask(piece.slice(0, piece.length / 2), signal);
     }
   }
 }

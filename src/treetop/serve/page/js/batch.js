@@ -67,7 +67,7 @@ export class Batch {
   start(k, threshold) {
     const { rows, text } = this.table;
     const options = { k, model: this.current().name, ...(threshold === null ? {} : { threshold }) };
-    this.isProbability = this.current().calibrated === true;
+    this.isProbability = this.current().probabilities === true;
     this.run = new BatchRun(rows.map((row) => row[text]), options, { limit: this.limits()?.texts });
     this.showRun();
     this.goOn();
@@ -164,8 +164,8 @@ function fresh(name, taken) {
 
 function labelsCell(found, isProbability) {
   if (!found.length) return make("span", { className: "none" }, "none");
-  return make("ul", { className: "chips small" }, found.map(({ label, score }) =>
-    make("li", {}, make("span", {}, label), make("small", {}, scoreText(score, isProbability)))));
+  return make("ul", { className: "chips small" }, found.map(({ label, text, score }) =>
+    make("li", {}, make("span", {}, text ?? label), make("small", {}, scoreText(score, isProbability)))));
 }
 
 function table(names, rows, textColumn) {

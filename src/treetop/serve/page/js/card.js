@@ -109,7 +109,7 @@ function range({ low, high }) {
 
 function honesty(bins, model) {
   if (!bins?.length) return null;
-  const words = model.calibrated
+  const words = model.probabilities
     ? "A score is the chance that the label is right. On the dashed line scores keep their word."
     : "Scores of this model order the labels, and are not chances: the further from the dashed line, the less they say by themselves.";
   return block("Can the scores be trusted?", make("p", {}, words),

@@ -31,7 +31,7 @@ export function reliability(bins, name) {
   const most = Math.max(...bins.map((bin) => bin.pairs));
   const line = bins.map((bin) => `${x(bin.score).toFixed(1)},${y(bin.hits).toFixed(1)}`).join(" ");
   return picture(name,
-    ...axes(ticks.map((tick) => [x(tick), `${100 * tick} %`]), ticks.map((tick) => [y(tick), `${100 * tick} %`])),
+    ...axes(ticks.map((tick) => [x(tick), `${100 * tick}%`]), ticks.map((tick) => [y(tick), `${100 * tick}%`])),
     svg("line", { class: "ideal", x1: x(0), y1: y(0), x2: x(1), y2: y(1) }),
     svg("polyline", { class: "line", points: line }),
     ...bins.map((bin) => svg("circle", { class: "dot", cx: x(bin.score), cy: y(bin.hits), r: 3 + 5 * Math.sqrt(bin.pairs / most) })),

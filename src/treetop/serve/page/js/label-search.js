@@ -39,15 +39,19 @@ export class LabelSearch {
   }
 
   show(found, query) {
-    this.options = found.map(({ label }) => label);
-    this.list.replaceChildren(...found.map(({ label, texts }, at) => make("li", {
-      id: `add-option-${at}`, role: "option", "aria-selected": "false",
-      onclick: () => this.choose(at),
-    }, make("span", {}, matched(label, query)), make("small", {}, texts === undefined ? "" : counted(texts, "text")))));
-    if (!found.length) this.list.append(make("li", { role: "option", "aria-disabled": "true", "aria-selected": "false", className: "none" }, `No label has “${query}” in its name.`));
+    const isKnown = found.some(({ label, text }) => [label, text].some((name) => name?.toLowerCase() === query.toLowerCase()));
+    this.options = found.map(({ label, text }) => [label, text ?? label]);
+    const rows = found.map(({ label, text, texts }) => [make("span", {}, matched(text ?? label, query)), make("small", {}, counted(texts, "text"))]);
+    if (!isKnown) {
+      this.options.push([query, query]);
+      rows.push([make("span", {}, "Add ", make("b", {}, query), " as a new label"), make("small", {}, found.length ? "" : "no label has this in its name")]);
+    }
+    this.list.replaceChildren(...rows.map((parts, at) => make("li", {
+      id: `add-option-${at}`, role: "option", "aria-selected": "false", onclick: () => this.choose(at),
+    }, parts)));
     this.list.hidden = false;
     this.input.setAttribute("aria-expanded", "true");
-    this.setActive(found.length ? 0 : -1);
+    this.setActive(found.length ? 0 : -1); // a new label is taken only on purpose
   }
 
   close() {
@@ -67,10 +71,10 @@ export class LabelSearch {
   }
 
   choose(at) {
-    const label = this.options[at];
+    const [label, name] = this.options[at];
     this.input.value = "";
     this.close();
-    this.add(label);
+    this.add(label, name);
   }
 
   onKey(event) {

@@ -8,6 +8,7 @@ import { startFiles } from "./files.js";
 import { clearNotice, notice } from "./notices.js";
 import { Suggest } from "./suggest.js";
 import { onOpen, startTabs } from "./tabs.js";
+import { startKey } from "./key.js";
 import { startTheme } from "./theme.js";
 
 let known = [];
@@ -16,6 +17,7 @@ let model = null;
 const current = () => model;
 
 startTheme();
+startKey();
 const suggest = new Suggest(current);
 const batch = new Batch(current, () => limits);
 const card = new Card(current);

@@ -4,6 +4,7 @@
 import { byId, make } from "./dom.js";
 
 const LEVELS = 3;
+const LEAST = 0.15; // of the weight of the heaviest word: lighter ones are not marked
 
 export class MarkedText {
   constructor() {
@@ -45,7 +46,7 @@ function spans(words, text) {
   const unit = units(text);
   const heaviest = Math.max(...words.map((word) => word.weight));
   const placed = words
-    .filter((word) => word.weight > 0 && word.start !== undefined && word.start !== null)
+    .filter((word) => word.weight > 0 && word.weight >= LEAST * heaviest)
     .sort((a, b) => b.weight - a.weight);
   const kept = [];
   for (const { start, end, weight } of placed) {

@@ -10,7 +10,7 @@ export const counted = (number, noun) => `${count(number)} ${number === 1 ? noun
 /** A share between 0 and 1 in percent; small ones keep a digit after the point. */
 export function percent(share) {
   const hundredths = 100 * share;
-  return `${hundredths > 0 && hundredths < 9.95 ? hundredths.toFixed(1) : Math.round(hundredths)} %`;
+  return `${hundredths > 0 && hundredths < 9.95 ? hundredths.toFixed(1) : Math.round(hundredths)}%`;
 }
 
 /** A score: in percent where it is a probability, else as a bare number that only ranks. */

@@ -8,16 +8,18 @@ import { announce, clearNotice, notice, say } from "./notices.js";
 import { counted, scoreText } from "./numbers.js";
 import { SuggestionList } from "./suggestion-list.js";
 
-const PAUSE = 120; // milliseconds without a key before the server is asked
+const PAUSE = 120; // milliseconds without a key before the server is asked, and again before it is asked why
 const ANNOUNCE_AFTER = 1200; // and before suggestions are read out
+const MOST_EXPLAINED = 50; // labels that the server explains at a time
 const STEP = 10; // suggestions at first, and more of them at a time
 
 export class Suggest {
-  /** `current()` is the chosen model: {name, calibrated, explains}. */
+  /** `current()` is the chosen model: {name, labels, probabilities, explains, feedback}. */
   constructor(current) {
     this.current = current;
     this.text = new MarkedText();
     this.decisions = new Map(); // label → "accepted" | "rejected" | "added"
+    this.names = new Map(); // label → how it is shown
     this.answer = { text: "", suggestions: [] };
     this.wanted = STEP;
     this.asking = null;
@@ -28,7 +30,7 @@ export class Suggest {
     });
     this.search = new LabelSearch({
       model: () => this.current()?.name,
-      add: (label) => this.add(label),
+      add: (label, name) => this.add(label, name),
       failed: (error) => notice(error.message),
     });
     byId("text").addEventListener("input", () => this.onText());
@@ -74,17 +76,30 @@ export class Suggest {
     const body = { text, model: model.name, k: Math.min(this.wanted, model.labels ?? this.wanted) };
     byId("busy").classList.add("on");
     try {
-      this.showAnswer({ text, suggestions: (await predict(body, asking.signal)).results[0].labels });
+      const suggestions = (await predict(body, asking.signal)).results[0].labels;
       clearNotice();
-      if (model.explains !== false) {
-        const explained = await predict({ ...body, explain: true }, asking.signal);
-        this.showAnswer({ text, suggestions: explained.results[0].labels });
-      }
+      this.showAnswer({ text, suggestions });
+      if (model.explains) this.waiting = setTimeout(() => this.askReasons(body, asking), PAUSE);
     } catch (error) {
       if (error.name === "AbortError") return;
       this.onFailure(error);
     }
     if (this.asking === asking) byId("busy").classList.remove("on");
+  }
+
+  /** The words and the path of each suggestion, put beside those that are shown. They can wait, and come again. */
+  async askReasons(body, asking) {
+    let labels;
+    try {
+      const answer = await predict({ ...body, k: Math.min(body.k, MOST_EXPLAINED), explain: true }, asking.signal);
+      labels = answer.results[0].labels;
+    } catch (error) {
+      if (error.passes) this.waiting = setTimeout(() => this.askReasons(body, asking), 1000 * error.wait);
+      return;
+    }
+    const reasons = new Map(labels.map((suggestion) => [suggestion.label, suggestion]));
+    const { text, suggestions } = this.answer;
+    this.showAnswer({ text, suggestions: suggestions.map((suggestion) => reasons.get(suggestion.label) ?? suggestion) });
   }
 
   onFailure(error) {
@@ -99,7 +114,8 @@ export class Suggest {
   showAnswer(answer) {
     this.answer = answer;
     const { suggestions, text } = answer;
-    const options = { isProbability: this.current()?.calibrated === true, decisions: this.decisions };
+    for (const { label, text: name } of suggestions) this.names.set(label, name ?? label);
+    const options = { isProbability: this.current()?.probabilities === true, decisions: this.decisions };
     this.list.show(suggestions, options);
     this.attend(this.list.focusedLabel());
     const empty = byId("suggestions-empty");
@@ -110,8 +126,8 @@ export class Suggest {
     clearTimeout(this.announcing);
     if (!suggestions.length) return;
     const [{ label, score }] = suggestions;
-    const words = `${counted(suggestions.length, "suggestion")}, first ${label} with ${scoreText(score, options.isProbability)}`;
-    this.announcing = setTimeout(() => announce(words), ANNOUNCE_AFTER);
+    const spoken = `${counted(suggestions.length, "suggestion")}, first ${this.names.get(label)} with ${scoreText(score, options.isProbability)}`;
+    this.announcing = setTimeout(() => announce(spoken), ANNOUNCE_AFTER);
   }
 
   showMore() {
@@ -130,10 +146,11 @@ export class Suggest {
     if (decision) this.decisions.set(label, decision);
     else this.decisions.delete(label);
     this.showDecisions();
-    announce(decision ? `${label} ${decision}` : `${label} undecided`);
+    announce(`${this.names.get(label)} ${decision ?? "undecided"}`);
   }
 
-  add(label) {
+  add(label, name) {
+    this.names.set(label, name);
     const suggested = this.list.labels.includes(label);
     this.decide(label, suggested ? "accepted" : "added");
   }
@@ -141,14 +158,17 @@ export class Suggest {
   showDecisions() {
     this.list.showDecisions(this.decisions);
     const chosen = this.chosen();
-    byId("chosen").replaceChildren(...chosen.map((label) => make("li", {}, make("span", {}, label), make("button", {
-      type: "button", className: "quiet icon", "aria-label": `Remove ${label}`, title: `Remove ${label}`,
-      onclick: () => this.remove(label),
-    }, icon("cross")))));
+    byId("chosen").replaceChildren(...chosen.map((label) => this.chip(label)));
     byId("chosen-empty").hidden = chosen.length > 0;
     byId("copy").disabled = !chosen.length;
     this.saved = null;
     this.updateSave();
+  }
+
+  chip(label) {
+    const remove = `Remove ${this.names.get(label)}`;
+    const button = make("button", { type: "button", className: "quiet icon", "aria-label": remove, title: remove, onclick: () => this.remove(label) }, icon("cross"));
+    return make("li", {}, make("span", {}, this.names.get(label)), button);
   }
 
   remove(label) {
@@ -170,6 +190,8 @@ export class Suggest {
     const isSaved = this.saved !== null && this.saved === this.text.value;
     byId("save").disabled = !this.decisions.size || !this.text.value.trim() || isSaved;
     byId("save").textContent = isSaved ? "Saved" : "Save";
+    const isKept = this.current()?.feedback !== false;
+    byId("save").hidden = byId("save-hint").hidden = !isKept;
   }
 
   async save() {
@@ -192,7 +214,7 @@ export class Suggest {
   async copy() {
     const chosen = this.chosen();
     try {
-      await navigator.clipboard.writeText(chosen.join("\n"));
+      await navigator.clipboard.writeText(chosen.map((label) => this.names.get(label)).join("\n"));
       say(`${counted(chosen.length, "label")} copied, one on each line.`);
     } catch {
       notice("This browser does not let the page copy. Select the labels and copy them by hand.");

@@ -3,6 +3,8 @@
 import { icon, make } from "./dom.js";
 import { scoreText } from "./numbers.js";
 
+const MOST_WORDS = 6;
+
 export class SuggestionList {
   /** `handlers`: attend(label or null), decide(label, "accepted" | "rejected" | null). */
   constructor(list, handlers) {
@@ -26,7 +28,7 @@ export class SuggestionList {
     const best = Math.max(1e-9, ...suggestions.map((suggestion) => suggestion.score));
     const whole = isProbability || (best <= 1 && suggestions.every((suggestion) => suggestion.score >= 0)) ? 1 : best;
     const rows = suggestions.map((suggestion) => {
-      const row = this.rows.get(suggestion.label) ?? this.makeRow(suggestion.label);
+      const row = this.rows.get(suggestion.label) ?? this.makeRow(suggestion);
       row.score.textContent = scoreText(suggestion.score, isProbability);
       row.bar.style.setProperty("--share", Math.min(1, Math.max(0, suggestion.score / whole)));
       this.showReasons(row, suggestion);
@@ -48,14 +50,15 @@ export class SuggestionList {
     for (const row of this.rows.values()) this.showDecision(row, decisions.get(row.label));
   }
 
-  makeRow(label) {
+  makeRow({ label, text }) {
+    const shown = text ?? label; // the readable name, where the label is a number or a code
     const id = `why-${crypto.getRandomValues(new Uint32Array(1))[0]}`;
     const name = make("button", {
       type: "button", className: "name", "aria-expanded": "false", "aria-controls": id,
       onclick: () => this.toggle(label),
-    }, label);
-    const accept = decisionButton("check", `Accept ${label}`, () => this.decide(label, "accepted"));
-    const reject = decisionButton("cross", `Reject ${label}`, () => this.decide(label, "rejected"));
+    }, shown, text ? make("small", {}, ` ${label}`) : null);
+    const accept = decisionButton("check", `Accept ${shown}`, () => this.decide(label, "accepted"));
+    const reject = decisionButton("cross", `Reject ${shown}`, () => this.decide(label, "rejected"));
     const bar = make("span", { className: "bar", "aria-hidden": "true" });
     const score = make("span", { className: "score" });
     const place = make("span", { className: "place" });
@@ -68,13 +71,14 @@ export class SuggestionList {
         this.handlers.attend(label);
       },
     }, name, score, accept, reject, bar, place, why);
-    return Object.assign(row, { label, name, score, bar, place, why, accept, reject });
+    return Object.assign(row, { label, shown, name, score, bar, place, why, accept, reject });
   }
 
   showReasons(row, { path, words }) {
-    row.place.textContent = path?.length ? path.join(" › ") : "";
-    row.place.hidden = !path?.length;
-    row.why.replaceChildren(...[wordsBehind(words), placeInTree(path, row.label)].filter(Boolean));
+    const above = path?.at(-1) === row.label ? path.slice(0, -1) : (path ?? []);
+    row.place.replaceChildren(...above.map((step) => make("span", {}, branchOf(step).names)));
+    row.place.hidden = !above.length;
+    row.why.replaceChildren(...[wordsBehind(words), above.length ? placeInTree(above, row, path.at(-1) === row.label) : null].filter(Boolean));
   }
 
   showDecision(row, decision) {
@@ -124,27 +128,40 @@ function decisionButton(picture, name, onclick) {
   }, icon(picture));
 }
 
-/** Each word once, with all its places added up. */
+/** Each word once, with all its places added up; those that speak against the label in a line below. */
 function wordsBehind(words) {
   const weights = new Map();
-  for (const { word, weight } of words ?? []) weights.set(word, (weights.get(word) ?? 0) + weight);
-  const heaviest = Math.max(...[...weights.values()].map(Math.abs));
-  const items = [...weights].sort((a, b) => Math.abs(b[1]) - Math.abs(a[1])).slice(0, 8).map(([word, weight]) => {
+  for (const { word, weight } of words ?? []) {
+    const same = word.toLowerCase();
+    weights.set(same, (weights.get(same) ?? 0) + weight);
+  }
+  const sorted = [...weights].sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
+  const speakFor = sorted.filter(([, weight]) => weight > 0).slice(0, MOST_WORDS);
+  const against = sorted.filter(([, weight]) => weight < 0).slice(0, MOST_WORDS / 2).map(([word]) => word);
+  if (!speakFor.length) return make("p", {}, "No single word stands out here.");
+  const items = speakFor.map(([word, weight]) => {
     const strength = make("span", { className: "strength", "aria-hidden": "true" });
-    strength.style.setProperty("--share", Math.abs(weight) / heaviest);
-    return make("li", { className: weight < 0 ? "against" : "for" }, word, weight < 0 ? make("small", {}, " speaks against it") : null, strength);
+    strength.style.setProperty("--share", weight / speakFor[0][1]);
+    return make("li", {}, word, strength);
   });
-  if (!items.length) return make("p", {}, "No single word stands out here.");
-  return make("div", {}, make("h3", {}, "Words behind it"), make("ul", { className: "words" }, items));
+  return make("div", {}, make("h3", {}, "Words behind it"), make("ul", { className: "words" }, items),
+    against.length ? make("p", { className: "hint" }, `Less so because of: ${against.join(", ")}`) : null);
 }
 
-function placeInTree(path, label) {
-  if (!path?.length) return null;
-  const steps = path.at(-1) === label ? path : [...path, label];
-  const items = steps.map((step, depth) => {
-    const item = make("li", {}, step);
-    item.style.setProperty("--depth", depth);
-    return item;
+/** A branch of the tree is named by its most frequent labels: "[94 labels] one, another, …". */
+function branchOf(name) {
+  const [, labels, names] = /^\[([\d,]+) labels?\] (.*)$/s.exec(name) ?? [null, null, name];
+  return { names, labels };
+}
+
+/** The branches above a label; of a model without a tree, who spoke for it. */
+function placeInTree(above, { shown }, isTree) {
+  const items = above.map(branchOf).map(({ names, labels }) => [names, labels ? make("small", {}, ` ${labels} labels`) : null]);
+  if (isTree) items.push([shown]);
+  const steps = items.map((parts, depth) => {
+    const step = make("li", {}, parts);
+    step.style.setProperty("--depth", depth);
+    return step;
   });
-  return make("div", {}, make("h3", {}, "Place in the tree"), make("ol", { className: "branch" }, items));
+  return make("div", {}, make("h3", {}, isTree ? "Place in the tree" : "Where it comes from"), make("ol", { className: "branch" }, steps));
 }
