@@ -26,6 +26,7 @@ from .methods import methods
 from .options import both_helps, format_help, method_settings_help
 from .predict import predict
 from .recipes import recipes
+from .serve import serve
 from .studies import studies
 from .train import train, train_help
 from .tune import tune, tune_help
@@ -72,6 +73,7 @@ add_command(app, update, help_from=both_helps)
 add_command(app, calibrate, help_from=calibrate_help)
 add_command(app, compare, help_from=both_helps)
 add_command(app, ensemble, help_from=ensemble_help)
+add_command(app, serve)
 add_command(app, info)
 add_command(app, methods)
 add_command(app, recipes)

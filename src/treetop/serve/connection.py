@@ -1,0 +1,70 @@
+"""`GuardedProtocol`: uvicorn's connections; how long and large the head of a request may be is limited."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+HEAD_BYTES = 32_768
+HEAD_SECONDS = 10.0
+TOO_LARGE = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-type: application/json\r\n"
+    b'content-length: 46\r\nconnection: close\r\n\r\n{"error": "the head of the request is too large"}'
+)
+TOO_LATE = (
+    b"HTTP/1.1 408 Request Timeout\r\ncontent-type: application/json\r\n"
+    b'content-length: 49\r\nconnection: close\r\n\r\n{"error": "the request did not arrive in time"}'
+)
+
+
+class GuardedProtocol(HttpToolsProtocol):
+    """A client that sends its head byte by byte, or without end, is sent away."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._head_bytes = 0
+        self._in_head = True
+        self._late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._expect_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._head_is_there()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._in_head:
+            self._head_bytes += len(data)
+        super().data_received(data)
+        # Counted before: what came along with the body of a finished head is not held against it.
+        if self._in_head and self._head_bytes > HEAD_BYTES:
+            self._send_away(TOO_LARGE)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._expect_head()
+
+    def on_headers_complete(self) -> None:
+        self._head_is_there()
+        super().on_headers_complete()
+
+    def _expect_head(self) -> None:
+        self._head_is_there()
+        self._in_head, self._head_bytes = True, 0
+        self._late = self.loop.call_later(HEAD_SECONDS, self._send_away, TOO_LATE)
+
+    def _head_is_there(self) -> None:
+        self._in_head = False
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+    def _send_away(self, answer: bytes) -> None:
+        self._head_is_there()
+        if not self.transport.is_closing():
+            self.transport.write(answer)
+            self.transport.close()

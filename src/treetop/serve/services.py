@@ -1,0 +1,77 @@
+"""`Services`: what the routes share, started and ended with the server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from .explaining import explained
+from .feedback import Feedback, FeedbackStore
+from .metrics import Meters
+from .models import Models
+from .refusals import RefusalError, busy
+from .served_model import ServedModel
+from .settings import ServeConfig
+
+EXPLAINING = 16
+"""Requests for explanations that may wait."""
+
+
+class Services:
+    """Models, meters, the feedback store, and a thread for explanations: they hold up no predictions."""
+
+    def __init__(self, folders: dict[str, Path], config: ServeConfig, *, verify: bool = True) -> None:
+        self.config = config
+        self.meters = Meters()
+        path = config.feedback_file
+        self.feedback = None if path is None else FeedbackStore(Path(path))
+        self.models = Models(folders, config, self.meters, verify=verify)
+        self.draining = False
+        self._explainer = ThreadPoolExecutor(1, "treetop-explain")
+        self._explaining = 0
+        for served in self.models.served():
+            # The index of label names is made beside the first requests.
+            threading.Thread(target=lambda served=served: served.search, daemon=True).start()
+
+    async def explain(self, served: ServedModel, texts: list[str], k: int, threshold: float | None) -> bytes:
+        """Predictions with explanations, a request at a time."""
+        if not served.model.can_explain:
+            raise RefusalError(422, f"explain: {served.model.name} cannot explain its scores")
+        labels = len(texts) * min(k, len(served.labels))
+        if labels > self.config.max_explained:
+            raise RefusalError(
+                422, f"explain: {labels:,} labels are too many at once, at most {self.config.max_explained:,}"
+            )
+        if self._explaining >= EXPLAINING:
+            self.meters.turned_away.inc()
+            raise busy(f"{self._explaining} requests wait to be explained: try again later", 1)
+        self._explaining += 1
+        try:
+            work = asyncio.get_running_loop().run_in_executor(
+                self._explainer, explained, served, texts, k, threshold
+            )
+            answer = await asyncio.wait_for(work, self.config.timeout)
+        except asyncio.TimeoutError:
+            sentence = f"there was no answer within {self.config.timeout:g} s"
+            raise RefusalError(503, sentence, {"Retry-After": "1"}) from None
+        finally:
+            self._explaining -= 1
+        return json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace")
+
+    async def keep(self, items: list[Feedback]) -> list[int]:
+        """Ids of the feedback, once it is on disk."""
+        if self.feedback is None:
+            raise RefusalError(503, "this server keeps no feedback: it was started with --feedback none")
+        ids = await self.feedback.add(items)
+        self.meters.feedback.inc(len(ids))
+        return ids
+
+    def close(self) -> None:
+        """Answers what is queued, writes what is to be written, and ends all threads."""
+        self.models.close()
+        self._explainer.shutdown(cancel_futures=True)
+        if self.feedback is not None:
+            self.feedback.close()
