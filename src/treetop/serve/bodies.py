@@ -143,7 +143,19 @@ class ModelAnswer(BaseModel):
     loaded_at: str
     default: bool
     explains: bool
-    probabilities: bool = Field(description="Whether scores are calibrated probabilities.")
+    calibrated: bool = Field(description="Whether scores are probabilities.")
+
+
+class Limits(BaseModel):
+    text_characters: int
+    texts: int
+    k: int
+    explained_labels: int
+
+
+class ModelsAnswer(BaseModel):
+    models: list[ModelAnswer]
+    limits: Limits
     feedback: bool = Field(description="Whether feedback is kept.")
 
 
@@ -153,12 +165,28 @@ class LabelAnswer(BaseModel):
     text: str | None = None
 
 
+class LongTail(BaseModel):
+    points: list[tuple[int, int]] = Field(description="Rank of a label, and how many training texts it has.")
+    buckets: list[dict[str, Any]]
+
+
+class Evaluation(BaseModel):
+    source: str
+    examples: int
+    metrics: dict[str, float]
+    by_frequency: list[dict[str, Any]]
+    calibration: list[dict[str, float]] | None
+
+
 class CardAnswer(BaseModel):
-    model_config = ConfigDict(extra="allow")
-    name: str
+    model: str
     version: str
     method: str
+    description: str | None
     settings: dict[str, Any]
+    data: dict[str, Any]
+    long_tail: LongTail
+    evaluation: Evaluation | None
 
 
 class ErrorAnswer(BaseModel):

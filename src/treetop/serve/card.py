@@ -7,6 +7,7 @@ A model that was saved again has another version: figures of an older one are no
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..data.statistics import frequency_buckets
+from ..methods import METHODS
 from .served_model import ServedModel, version_of
 
 if TYPE_CHECKING:
@@ -23,51 +25,36 @@ if TYPE_CHECKING:
 
 FILE = "card.json"
 KS = (1, 3, 5)
-POINTS = 60
+POINTS = 100
 """Of the long-tail curve."""
 
 
 def card_of(served: ServedModel) -> dict[str, Any]:
     """Everything that is known; null where nothing was measured."""
     model = served.model
-    measured = _kept(served.folder, served.version)
     data = dict(model.statistics)
     data["source"] = Path(str(data["source"])).name  # folders of the server are nobody's business
-    learned = data.pop("calibration", None)
+    if "calibration" in data:
+        data["calibration"] = {name: data["calibration"][name] for name in ("kind", "examples")}
     return {
-        "name": served.name,
+        "model": served.name,
         "version": served.version,
         "method": model.name,
-        "settings": model.config.to_dict(),
-        "loaded_at": served.loaded_at,
+        "description": METHODS[model.name][2] if model.name in METHODS else None,
+        "settings": {setting.name: setting.value for setting in model.config.settings()},
         "data": data,
         "long_tail": long_tail(model.label_counts),
-        "calibration": None
-        if learned is None
-        else {"kind": learned["kind"], "examples": learned["examples"]},
-        "measured_on": measured.get("measured_on"),
-        "metrics": measured.get("metrics"),
-        "by_frequency": measured.get("by_frequency"),
-        "reliability": measured.get("reliability"),
+        "evaluation": _kept(served.folder, served.version),
     }
 
 
 def long_tail(counts: npt.NDArray[np.int64]) -> dict[str, Any]:
     """Labels by how many training texts they have: a few buckets, and points of the curve rank → texts."""
     used = np.sort(counts[counts > 0])[::-1]
-    ranks = np.unique(np.rint(len(used) ** np.linspace(0, 1, POINTS)).astype(np.int64))
+    ranks = np.unique(np.rint(len(used) ** np.linspace(0, 1, POINTS)).astype(np.int64))[: len(used)]
     return {
-        "labels": len(counts),
-        "labels_used": len(used),
-        "buckets": [
-            {
-                "texts": bucket.texts,
-                "labels": bucket.labels,
-                "share_of_occurrences": bucket.share_of_occurrences,
-            }
-            for bucket in frequency_buckets(used)
-        ],
-        "curve": [{"rank": int(rank), "texts": int(used[rank - 1])} for rank in ranks[: len(used)]],
+        "points": [[int(rank), int(used[rank - 1])] for rank in ranks],
+        "buckets": [dataclasses.asdict(bucket) for bucket in frequency_buckets(used)],
     }
 
 
@@ -85,10 +72,11 @@ def measure(model: Method, truth: Dataset, folder: Path) -> None:
     buckets = by_frequency(predictions, truth, train_counts=model.label_counts, ks=KS)
     content = {
         "version": version_of(folder),
-        "measured_on": {"source": Path(truth.source).name, "examples": len(truth)},
+        "source": Path(truth.source).name,
+        "examples": len(truth),
         "metrics": {name: round(value, 4) for name, value in model.evaluate(truth, ks=KS).items()},
         "by_frequency": [bucket._asdict() for bucket in buckets],
-        "reliability": bins,
+        "calibration": bins,
     }
     try:
         with Output() as output:
@@ -97,10 +85,12 @@ def measure(model: Method, truth: Dataset, folder: Path) -> None:
         raise TreetopError(f"{folder / FILE}: cannot be written ({error.strerror or error})") from None
 
 
-def _kept(folder: Path, version: str) -> dict[str, Any]:
-    """Figures of this very version; nothing where there are none."""
+def _kept(folder: Path, version: str) -> dict[str, Any] | None:
+    """Figures of this very version, if there are any."""
     try:
         content = json.loads((folder / FILE).read_text("utf-8"))
     except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) and content.get("version") == version else {}
+        return None
+    if not isinstance(content, dict) or content.pop("version", None) != version:
+        return None
+    return content

@@ -83,15 +83,20 @@ def make_router(services: Services) -> APIRouter:
         (identity,) = await services.keep([item])
         return JSONResponse({"id": identity}, 201)
 
-    @router.get(
-        "/v1/models", tags=["models"], summary="What is served", response_model=list[bodies.ModelAnswer]
-    )
+    @router.get("/v1/models", tags=["models"], summary="What is served", response_model=bodies.ModelsAnswer)
     async def list_models() -> Any:
-        return [
-            served.describe()
-            | {"default": served.name == models.default, "feedback": services.feedback is not None}
-            for served in models.served()
-        ]
+        return {
+            "models": [
+                served.describe() | {"default": served.name == models.default} for served in models.served()
+            ],
+            "limits": {
+                "text_characters": config.max_text,
+                "texts": config.max_texts,
+                "k": config.max_k,
+                "explained_labels": config.max_explained,
+            },
+            "feedback": services.feedback is not None,
+        }
 
     @router.get(
         "/v1/models/{name}/card",

@@ -81,7 +81,7 @@ class ServedModel:
             "examples": self.model.statistics["examples"],
             "loaded_at": self.loaded_at,
             "explains": self.model.can_explain,
-            "probabilities": self.model.calibration is not None,
+            "calibrated": self.model.calibration is not None,
         }
 
 
