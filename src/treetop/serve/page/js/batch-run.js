@@ -9,10 +9,10 @@ const MOST_REFUSED = 10; // where not one text is taken, the texts are not at fa
 
 /** Keeps what is done when it is stopped or fails; `go` goes on from there. */
 export class BatchRun {
-  constructor(texts, options, { limit }) {
+  constructor(texts, options, limit) {
     this.texts = texts;
     this.options = options;
-    this.limit = limit ?? PIECE;
+    this.piece = Math.min(PIECE, limit);
     this.results = [];
     this.refused = []; // {row, message}: texts the server does not take
     this.stopping = null;
@@ -52,7 +52,7 @@ export class BatchRun {
   nextPiece() {
     const piece = [];
     let characters = 0;
-    for (let at = this.done; at < this.texts.length && piece.length < Math.min(PIECE, this.limit); at++) {
+    for (let at = this.done; at < this.texts.length && piece.length < this.piece; at++) {
       characters += this.texts[at].length;
       if (piece.length && characters > PIECE_CHARACTERS) break;
       piece.push(this.texts[at]);

@@ -10,9 +10,8 @@ const PREVIEW = 3; // rows shown before the start
 const SHOWN = 50; // rows shown of the result; the file has all
 
 export class Batch {
-  constructor(current, limits) {
-    this.current = current;
-    this.limits = limits;
+  constructor(served) {
+    this.served = served;
     this.place = byId("batch");
     this.run = null;
     byId("open-many").addEventListener("click", () => byId("many-files").click());
@@ -24,6 +23,7 @@ export class Batch {
 
   async open(files) {
     if (!files.length) return;
+    if (!this.served.model) return notice("The server does not answer yet. Try again in a moment.");
     this.run?.stop();
     try {
       this.table = await readFiles(files);
@@ -41,9 +41,9 @@ export class Batch {
     const { names, rows, text } = this.table;
     const column = make("select", { id: "batch-column", onchange: () => ((this.table.text = Number(column.value)), this.showPreview(preview)) },
       names.map((name, at) => make("option", { value: at, selected: at === text }, name || `column ${at + 1}`)));
-    const labels = make("input", { id: "batch-k", type: "number", min: 1, max: this.current()?.labels ?? 100, value: 5, required: true });
+    const labels = make("input", { id: "batch-k", type: "number", min: 1, max: Math.min(this.served.model.labels, this.served.limits.k), value: Math.min(5, this.served.model.labels), required: true });
     const least = make("input", { id: "batch-least", type: "number", min: 0, max: 1, step: "any", placeholder: "any" });
-    const preview = make("div", { className: "scrolling", tabIndex: 0, role: "region", "aria-label": "First rows" });
+    const preview = make("div", { className: "scrolling", tabIndex: 0, role: "group", "aria-label": "First rows" });
     const form = make("form", { className: "options", onsubmit: (event) => {
       event.preventDefault();
       this.start(Number(labels.value), least.value === "" ? null : Number(least.value));
@@ -66,9 +66,9 @@ export class Batch {
 
   start(k, threshold) {
     const { rows, text } = this.table;
-    const options = { k, model: this.current().name, ...(threshold === null ? {} : { threshold }) };
-    this.isProbability = this.current().probabilities === true;
-    this.run = new BatchRun(rows.map((row) => row[text]), options, { limit: this.limits()?.texts });
+    const options = { k, model: this.served.model.name, ...(threshold === null ? {} : { threshold }) };
+    this.isProbability = this.served.model.calibrated;
+    this.run = new BatchRun(rows.map((row) => row[text]), options, this.served.limits.texts);
     this.showRun();
     this.goOn();
   }
@@ -77,7 +77,7 @@ export class Batch {
     this.bar = make("progress", { max: this.run.texts.length, value: 0, "aria-label": "Texts done" });
     this.progress = make("p", { className: "progress", id: "batch-progress" });
     this.buttons = make("div", { className: "actions" });
-    this.outcome = make("div", { className: "scrolling", tabIndex: 0, role: "region", "aria-label": "Labels found", hidden: true });
+    this.outcome = make("div", { className: "scrolling", tabIndex: 0, role: "group", "aria-label": "Labels found", hidden: true });
     this.place.replaceChildren(make("h3", {}, this.source), this.bar, this.progress, this.buttons, this.outcome);
   }
 

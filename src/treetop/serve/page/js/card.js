@@ -6,20 +6,20 @@ import { byId, make } from "./dom.js";
 import { count, percent } from "./numbers.js";
 
 export class Card {
-  constructor(current) {
-    this.current = current;
+  constructor(served) {
+    this.served = served;
     this.place = byId("card");
     this.shown = null;
   }
 
   async show() {
-    const model = this.current();
+    const { model } = this.served;
     const shown = model && `${model.name} ${model.version}`;
     if (!model || this.shown === shown) return;
-    this.place.replaceChildren(make("p", { className: "empty" }, "Reading about the model…"));
+    this.place.replaceChildren(make("p", { className: "empty" }, "One moment…"));
     try {
       const card = await fetchCard(model.name);
-      if (this.current() !== model) return;
+      if (this.served.model !== model) return;
       this.place.replaceChildren(...sections(card, model));
       this.shown = shown;
     } catch (error) {
@@ -33,7 +33,7 @@ export class Card {
 function sections(card, model) {
   return [
     make("h2", {}, model.name),
-    make("p", { className: "lead" }, card.description ?? `A ${card.method} model.`),
+    make("p", { className: "lead" }, "What this model learned from, and how far it can be trusted."),
     learnedFrom(card.data),
     tail(card.long_tail),
     ...quality(card.evaluation, model),
@@ -53,35 +53,35 @@ function learnedFrom(data) {
 }
 
 function tail(long) {
-  if (!long?.points?.length) return null;
-  const rare = long.buckets?.filter((bucket) => ["1", "2-5"].includes(bucket.texts)).reduce((sum, bucket) => sum + bucket.labels, 0);
-  const all = long.buckets?.reduce((sum, bucket) => sum + bucket.labels, 0);
-  const words = "A few labels are used very often, most of them rarely.";
+  if (!long?.points.length) return null;
+  const rare = long.buckets.filter((bucket) => RARE.includes(bucket.texts)).reduce((sum, bucket) => sum + bucket.labels, 0);
   return block("Common and rare labels",
-    make("p", {}, words, all ? ` ${count(rare)} of ${count(all)} labels have at most five texts to learn from.` : ""),
+    make("p", {}, `Of ${count(long.points.at(-1)[0])} labels, ${count(rare)} have at most five texts to learn from.`),
     longTail(long.points, "How many texts each label has, from the most used label to the least"),
-    long.buckets ? details("The figures", table(["Texts that have it", "Labels", "Share of all uses"],
-      long.buckets.filter((bucket) => bucket.labels).map((bucket) => [bucket.texts.replace("-", " to "), count(bucket.labels), percent(bucket.share_of_occurrences)]))) : null);
+    details("The figures", table(["Texts that have it", "Labels", "Share of all uses"],
+      long.buckets.filter((bucket) => bucket.labels).map((bucket) => [bucket.texts.replace("-", " to ").replace(">", "more than "), count(bucket.labels), percent(bucket.share_of_occurrences)]))));
 }
 
 function quality(evaluation, model) {
-  if (!evaluation) return [block("How good it is", make("p", { className: "empty" }, "Nobody has measured this model on texts it did not learn from yet."))];
-  return [overall(evaluation), byFrequency(evaluation.by_frequency), honesty(evaluation.calibration, model)];
+  if (evaluation) return [overall(evaluation), byFrequency(evaluation.by_frequency), honesty(evaluation.calibration, model)];
+  return [block("How good it is",
+    make("p", {}, "This has not been measured yet. It takes some texts with known labels that the model did not learn from:"),
+    make("p", {}, make("code", {}, "treetop evaluate MODEL TEXTS --card")))];
 }
 
 function overall({ metrics, examples }) {
   const say = [
     ["P@1", "of the first suggestions are right"],
-    ["P@5", "of the first five suggestions are right"],
+    ["P@3", "of the first three suggestions are right"],
     ["R@5", "of the right labels are among the first five"],
-    ["R@10", "of the right labels are among the first ten"],
-  ].filter(([name]) => metrics?.[name] !== undefined);
+  ].filter(([name]) => metrics[name] !== undefined);
   return block("How good it is",
     make("p", {}, `Measured on ${count(examples)} texts that it had not seen.`),
     make("dl", { className: "facts" }, say.map(([name, words]) => make("div", {}, make("dt", {}, words), make("dd", {}, percent(metrics[name] / 100))))),
-    details("All measures, in percent", table(["Measure", "Value"], Object.entries(metrics ?? {}).map(([name, value]) => [name, value.toFixed(2)]))));
+    details("All measures, in percent", table(["Measure", "Value"], Object.entries(metrics).map(([name, value]) => [name, value.toFixed(2)]))));
 }
 
+const RARE = ["1", "2-5"]; // texts of a label
 const BUCKETS = { unseen: "Never seen", tail: "Rare", middle: "Now and then", head: "Often" };
 
 function byFrequency(buckets) {
@@ -94,9 +94,9 @@ function byFrequency(buckets) {
     bar.style.setProperty("--share", share);
     return make("tr", {},
       make("th", { scope: "row" }, BUCKETS[bucket.name] ?? bucket.name, make("small", {}, range(bucket))),
-      make("td", {}, count(bucket.labels)), make("td", { className: "measure" }, bar, make("span", { className: "score" }, percent(share))));
+      make("td", {}, count(bucket.labels)), make("td", {}, make("div", { className: "measure" }, bar, make("span", { className: "score" }, percent(share)))));
   });
-  return block("Common labels and rare ones",
+  return block("How well rare labels are found",
     make("p", {}, `How many of the right labels are among the first ${k} suggestions, by how often a label was there to learn from.`),
     make("table", { className: "bars" },
       make("thead", {}, make("tr", {}, ["Label was seen", "Labels", "Found"].map((name) => make("th", { scope: "col" }, name)))), make("tbody", {}, bars)));
@@ -109,7 +109,7 @@ function range({ low, high }) {
 
 function honesty(bins, model) {
   if (!bins?.length) return null;
-  const words = model.probabilities
+  const words = model.calibrated
     ? "A score is the chance that the label is right. On the dashed line scores keep their word."
     : "Scores of this model order the labels, and are not chances: the further from the dashed line, the less they say by themselves.";
   return block("Can the scores be trusted?", make("p", {}, words),
@@ -119,18 +119,12 @@ function honesty(bins, model) {
 }
 
 function settings({ method, version, settings: chosen, data }) {
-  const rows = [["Method", method], ["Version", version], ["Learned from", data?.source], ...flat(chosen ?? {})];
+  const rows = [["Method", method], ["Version", version], ["Learned from", data?.source], ...Object.entries(chosen)];
   return details("For the technically minded", table(["Setting", "Value"], rows.filter(([, value]) => value !== undefined && value !== null)));
 }
 
-function flat(settings, before = "") {
-  return Object.entries(settings).flatMap(([name, value]) =>
-    value !== null && typeof value === "object" && !Array.isArray(value)
-      ? flat(value, `${before}${name}.`) : [[before + name, Array.isArray(value) ? value.join(", ") : String(value)]]);
-}
-
 const block = (title, ...children) => make("section", { className: "block" }, make("h3", {}, title), ...children);
-const details = (title, ...children) => make("details", {}, make("summary", {}, title), make("div", { className: "scrolling", tabIndex: 0, role: "region", "aria-label": title }, ...children));
+const details = (title, ...children) => make("details", {}, make("summary", {}, title), make("div", { className: "scrolling", tabIndex: 0, role: "group", "aria-label": title }, ...children));
 
 function table(names, rows) {
   return make("table", {},

@@ -32,7 +32,7 @@ export class LabelSearch {
     const asking = (this.asking = new AbortController());
     try {
       const found = await searchLabels(query, this.model(), SHOWN, asking.signal);
-      if (this.asking === asking && document.activeElement === this.input) this.show(found.labels ?? found, query);
+      if (this.asking === asking && document.activeElement === this.input) this.show(found, query);
     } catch (error) {
       if (error.name !== "AbortError") this.failed(error);
     }

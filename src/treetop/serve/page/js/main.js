@@ -11,16 +11,13 @@ import { onOpen, startTabs } from "./tabs.js";
 import { startKey } from "./key.js";
 import { startTheme } from "./theme.js";
 
-let known = [];
-let limits = {};
-let model = null;
-const current = () => model;
+const served = { models: [], model: null, limits: null, feedback: true };
 
 startTheme();
 startKey();
-const suggest = new Suggest(current);
-const batch = new Batch(current, () => limits);
-const card = new Card(current);
+const suggest = new Suggest(served, refresh);
+const batch = new Batch(served);
+const card = new Card(served);
 startFiles(suggest, batch);
 onOpen((tab) => tab === "model" && card.show());
 startTabs();
@@ -28,25 +25,31 @@ start();
 
 async function start() {
   try {
-    const answer = await fetchModels();
-    known = answer.models ?? answer;
-    limits = answer.limits ?? {};
+    Object.assign(served, await fetchModels());
   } catch (error) {
     notice(`${error.message} The page tries again by itself.`, { name: "Try now", run: start });
-    setTimeout(() => model ?? start(), 1000 * (error.wait ?? 5));
+    setTimeout(() => served.model ?? start(), 1000 * (error.wait ?? 5));
     return;
   }
-  if (!known.length) return notice("The server has no model yet.");
   clearNotice();
   const choice = byId("models");
-  choice.replaceChildren(...known.map(({ name }) => make("option", { value: name }, name)));
-  choice.addEventListener("change", () => choose(known.find(({ name }) => name === choice.value)));
-  byId("model-choice").hidden = known.length < 2;
-  choose(known.find((one) => one.default) ?? known[0]);
+  choice.replaceChildren(...served.models.map(({ name }) => make("option", { value: name }, name)));
+  choice.addEventListener("change", () => choose(named(choice.value)));
+  byId("model-choice").hidden = served.models.length < 2;
+  choose(served.models.find((one) => one.default));
+}
+
+const named = (name) => served.models.find((one) => one.name === name);
+
+/** The server answered with another version of the model than the page knows. */
+async function refresh() {
+  Object.assign(served, await fetchModels().catch(() => ({})));
+  served.model = named(served.model.name) ?? served.model;
+  if (!byId("model").hidden) card.show();
 }
 
 function choose(chosen) {
-  model = chosen;
+  served.model = chosen;
   byId("models").value = chosen.name;
   suggest.onText(0);
   if (!byId("model").hidden) card.show();

@@ -4,7 +4,7 @@
 import { byId, make } from "./dom.js";
 
 const LEVELS = 3;
-const LEAST = 0.15; // of the weight of the heaviest word: lighter ones are not marked
+const LEAST = 0.25; // of the weight of the heaviest word: lighter ones are not marked
 
 export class MarkedText {
   constructor() {

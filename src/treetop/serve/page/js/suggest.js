@@ -10,13 +10,13 @@ import { SuggestionList } from "./suggestion-list.js";
 
 const PAUSE = 120; // milliseconds without a key before the server is asked, and again before it is asked why
 const ANNOUNCE_AFTER = 1200; // and before suggestions are read out
-const MOST_EXPLAINED = 50; // labels that the server explains at a time
 const STEP = 10; // suggestions at first, and more of them at a time
 
 export class Suggest {
-  /** `current()` is the chosen model: {name, labels, probabilities, explains, feedback}. */
-  constructor(current) {
-    this.current = current;
+  /** `served` is what the server has: {model, limits, feedback}; `changed()` is told of a new version of the model. */
+  constructor(served, changed) {
+    this.served = served;
+    this.changed = changed;
     this.text = new MarkedText();
     this.decisions = new Map(); // label → "accepted" | "rejected" | "added"
     this.names = new Map(); // label → how it is shown
@@ -29,7 +29,7 @@ export class Suggest {
       decide: (label, decision) => this.decide(label, decision),
     });
     this.search = new LabelSearch({
-      model: () => this.current()?.name,
+      model: () => this.served.model?.name,
       add: (label, name) => this.add(label, name),
       failed: (error) => notice(error.message),
     });
@@ -71,14 +71,15 @@ export class Suggest {
     clearTimeout(this.waiting);
     const asking = (this.asking = new AbortController());
     const text = this.text.value;
-    const model = this.current();
+    const { model, limits } = this.served;
     if (!model || !text.trim()) return;
-    const body = { text, model: model.name, k: Math.min(this.wanted, model.labels ?? this.wanted) };
+    const body = { text, model: model.name, k: Math.min(this.wanted, model.labels, limits.k) };
     byId("busy").classList.add("on");
     try {
-      const suggestions = (await predict(body, asking.signal)).results[0].labels;
+      const { version, results } = await predict(body, asking.signal);
       clearNotice();
-      this.showAnswer({ text, suggestions });
+      if (version !== model.version) await this.changed();
+      this.showAnswer({ text, suggestions: results[0].labels });
       if (model.explains) this.waiting = setTimeout(() => this.askReasons(body, asking), PAUSE);
     } catch (error) {
       if (error.name === "AbortError") return;
@@ -91,7 +92,7 @@ export class Suggest {
   async askReasons(body, asking) {
     let labels;
     try {
-      const answer = await predict({ ...body, k: Math.min(body.k, MOST_EXPLAINED), explain: true }, asking.signal);
+      const answer = await predict({ ...body, k: Math.min(body.k, this.served.limits.explained_labels), explain: true }, asking.signal);
       labels = answer.results[0].labels;
     } catch (error) {
       if (error.passes) this.waiting = setTimeout(() => this.askReasons(body, asking), 1000 * error.wait);
@@ -115,13 +116,13 @@ export class Suggest {
     this.answer = answer;
     const { suggestions, text } = answer;
     for (const { label, text: name } of suggestions) this.names.set(label, name ?? label);
-    const options = { isProbability: this.current()?.probabilities === true, decisions: this.decisions };
+    const options = { isProbability: this.served.model?.calibrated === true, decisions: this.decisions };
     this.list.show(suggestions, options);
     this.attend(this.list.focusedLabel());
     const empty = byId("suggestions-empty");
     empty.hidden = suggestions.length > 0;
     empty.textContent = text.trim() ? "Nothing fits this text. Perhaps a few more words help." : "Suggestions will appear here.";
-    byId("more").hidden = suggestions.length < this.wanted;
+    byId("more").hidden = suggestions.length < this.wanted || this.wanted >= this.served.limits.k;
     this.updateSave();
     clearTimeout(this.announcing);
     if (!suggestions.length) return;
@@ -190,8 +191,7 @@ export class Suggest {
     const isSaved = this.saved !== null && this.saved === this.text.value;
     byId("save").disabled = !this.decisions.size || !this.text.value.trim() || isSaved;
     byId("save").textContent = isSaved ? "Saved" : "Save";
-    const isKept = this.current()?.feedback !== false;
-    byId("save").hidden = byId("save-hint").hidden = !isKept;
+    byId("save").hidden = byId("save-hint").hidden = !this.served.feedback;
   }
 
   async save() {
@@ -199,7 +199,7 @@ export class Suggest {
     byId("save").disabled = true;
     try {
       await feedback({
-        model: this.current().name, text, suggested: this.list.labels,
+        model: this.served.model.name, text, suggested: this.list.labels,
         accepted: this.labelsThat("accepted"), rejected: this.labelsThat("rejected"), added: this.labelsThat("added"),
       });
       this.saved = text;

@@ -2,6 +2,7 @@
 
 import { byId } from "./dom.js";
 
+const PREFIX = "#/"; // such an address is no element's, so the browser does not scroll there
 const tabs = () => [...document.querySelectorAll("[role=tab]")];
 const listeners = [];
 
@@ -27,12 +28,12 @@ export function openTab(name) {
     byId(panel).hidden = !selected;
   }
   document.body.dataset.tab = name;
-  if (location.hash.slice(1) !== name) history.replaceState(null, "", `#${name}`);
+  if (location.hash !== PREFIX + name) history.replaceState(null, "", PREFIX + name);
   for (const listener of listeners) listener(name);
 }
 
 function openFromAddress() {
-  const named = location.hash.slice(1);
+  const named = location.hash.slice(PREFIX.length);
   const known = tabs().some((tab) => tab.getAttribute("aria-controls") === named);
   if (known || !document.body.dataset.tab) openTab(known ? named : "suggest");
 }
