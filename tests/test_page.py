@@ -152,7 +152,13 @@ def test_words_are_marked_while_a_label_is_pointed_at_or_focused(page):
     expect(marks).to_have_count(0)
     row(page, "astronomy").hover()
     expect(marks.filter(has_text="comet")).to_have_count(1)
-    assert set(re.findall(r"\w+", " ".join(marks.all_inner_texts()))) <= {"the", "comet", "telescope", "and", "bread"}
+    assert set(re.findall(r"\w+", " ".join(marks.all_inner_texts()))) <= {
+        "the",
+        "comet",
+        "telescope",
+        "and",
+        "bread",
+    }
     mark, text = marks.filter(has_text="comet").bounding_box(), page.locator("#text").bounding_box()
     assert text["x"] < mark["x"] and mark["y"] < text["y"] + text["height"]
     page.locator("h1").hover()
@@ -229,7 +235,9 @@ def test_labels_can_be_copied(open_page):
 def test_type_ahead_finds_any_label(page):
     page.locator("#add").press_sequentially("MUS")
     options = page.locator("#add-options [role=option]")
-    expect(options).to_have_text([re.compile("music::jazz"), re.compile("music::opera"), re.compile("new label")])
+    expect(options).to_have_text(
+        [re.compile("music::jazz"), re.compile("music::opera"), re.compile("new label")]
+    )
     expect(page.locator("#add")).to_have_attribute("aria-expanded", "true")
     expect(options.nth(0)).to_have_attribute("aria-selected", "true")
     page.keyboard.press("ArrowDown")
@@ -269,7 +277,9 @@ def test_everything_works_from_the_keyboard(page, model):
     page.keyboard.press("r")
     page.keyboard.press("End")
     expect(rows(page).nth(9).locator(".name")).to_be_focused()
-    for _ in range(4):  # accept and reject of this row, then "show more", then the field for another label
+    for _ in range(
+        5
+    ):  # accept and reject of this row, "show more", the chosen label, a field for another one
         page.keyboard.press("Tab")
     expect(page.locator("#add")).to_be_focused()
     page.keyboard.type("chess")
@@ -328,7 +338,9 @@ def test_a_text_file_is_dropped(page):
 def test_a_table_comes_back_with_labels(page):
     texts = [f"{topic} with the {words}" for topic, words in TOPICS.items()] * 12
     content = io.StringIO(newline="")
-    csv.writer(content).writerows([["number", "notes"], *([str(at), f'a "quoted",\n{text}'] for at, text in enumerate(texts))])
+    csv.writer(content).writerows(
+        [["number", "notes"], *([str(at), f'a "quoted",\n{text}'] for at, text in enumerate(texts))]
+    )
     drop(page, "stock.csv", content.getvalue())
     expect(page.locator("#many")).to_be_visible()
     expect(page.locator("#batch-column")).to_have_value("1")  # the longest cells
@@ -389,7 +401,12 @@ def test_a_text_that_the_server_refuses_does_not_stop_the_others(open_page):
     page.set_input_files("#many-files", file("lines.txt", "\n".join(lines)))
     page.click("#batch-start")
     expect(page.locator("#batch-progress")).to_contain_text("1 text got no labels; the first is row 2")
-    assert [line[1].split(";")[0] for line in downloaded(page)[1:]] == ["beekeeping", "", "sailing", "cooking"]
+    assert [line[1].split(";")[0] for line in downloaded(page)[1:]] == [
+        "beekeeping",
+        "",
+        "sailing",
+        "cooking",
+    ]
 
 
 def test_tables_are_read_and_written_as_python_does(page):
@@ -436,7 +453,9 @@ def test_the_card_tells_of_the_model(open_page):
 
 def test_a_model_that_nobody_measured(open_page):
     page = open_page()
-    page.route("**/card", lambda route: route.fulfill(json=json.loads(route.fetch().text()) | {"evaluation": None}))
+    page.route(
+        "**/card", lambda route: route.fulfill(json=json.loads(route.fetch().text()) | {"evaluation": None})
+    )
     page.click("#tab-model")
     expect(page.locator("#card")).to_contain_text("has not been measured yet")
 
@@ -597,7 +616,9 @@ def test_a_server_that_is_gone_and_one_that_asks_for_a_key(open_page, model, tmp
         process.terminate()
         process.wait(timeout=30)
         page.click("#save")
-        expect(page.locator("#notice")).to_contain_text("The server does not answer. Your decisions are not saved yet.")
+        expect(page.locator("#notice")).to_contain_text(
+            "The server does not answer. Your decisions are not saved yet."
+        )
         expect(page.locator("#save")).to_be_enabled()
         page.fill("#text", "the mast")
         expect(page.locator("#notice")).to_contain_text("Your text is kept; the page tries again by itself.")

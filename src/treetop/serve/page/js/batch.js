@@ -23,10 +23,10 @@ export class Batch {
 
   async open(files) {
     if (!files.length) return;
-    if (!this.served.model) return notice("The server does not answer yet. Try again in a moment.");
     this.run?.stop();
     try {
       this.table = await readFiles(files);
+      await this.served.ready;
       this.source = files.length === 1 ? files[0].name : counted(files.length, "file");
       clearNotice();
       this.showStart();

@@ -12,6 +12,7 @@ import { startKey } from "./key.js";
 import { startTheme } from "./theme.js";
 
 const served = { models: [], model: null, limits: null, feedback: true };
+served.ready = new Promise((resolve) => (served.becomeReady = resolve));
 
 startTheme();
 startKey();
@@ -37,6 +38,7 @@ async function start() {
   choice.addEventListener("change", () => choose(named(choice.value)));
   byId("model-choice").hidden = served.models.length < 2;
   choose(served.models.find((one) => one.default));
+  served.becomeReady();
 }
 
 const named = (name) => served.models.find((one) => one.name === name);
