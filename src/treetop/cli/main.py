@@ -15,6 +15,7 @@ from .command import Debug, Quiet, add_command
 from .compare import compare
 from .data_build import build, build_help
 from .data_convert import convert
+from .data_from_feedback import from_feedback
 from .data_info import data_info
 from .data_split import split
 from .demo import demo
@@ -85,6 +86,7 @@ add_command(data, data_info, name="info", help_from=format_help)
 add_command(data, convert, help_from=format_help)
 add_command(data, split, help_from=format_help)
 add_command(data, build, help_from=build_help)
+add_command(data, from_feedback)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

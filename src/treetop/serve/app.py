@@ -23,8 +23,8 @@ from .. import __version__
 from . import docs_page
 from .annif import make_annif_router
 from .front import Front
-from .refusals import RefusalError, refused
-from .routes import make_router
+from .refusals import FAILED, RefusalError, refused
+from .routes import PREDICT, make_predict, make_router
 from .services import Services
 
 log = logging.getLogger("treetop.serve")
@@ -57,7 +57,7 @@ def make_app(services: Services) -> ASGIApp:
             allow_methods=["GET", "POST"],
             allow_headers=["Authorization", "Content-Type", "X-API-Key"],
         )
-    return Front(app, services.config, services.meters)
+    return Front(app, services.config, services.meters, {PREDICT: make_predict(services)})
 
 
 @contextlib.asynccontextmanager
@@ -121,4 +121,4 @@ async def _on_bad_parameters(request: Request, error: Any) -> Response:
 
 async def _on_failure(request: Request, error: Exception) -> Response:
     """The stack trace goes to the log, never to the client."""
-    return refused(500, "the server failed at this request; its log says more", path=request.url.path)
+    return refused(500, FAILED, path=request.url.path)

@@ -57,11 +57,8 @@ class Batcher:
         self._thread.start()
 
     async def answer(self, texts: list[str], k: int, render: Render) -> bytes:
-        """The rendered predictions of ``texts``; refuses at once where they would wait too long."""
-        ahead = self.waiting * self.seconds_a_text
-        if self.waiting and (self.waiting + len(texts) > self._most or ahead > self._timeout_s):
-            self._meters.turned_away.inc()
-            raise busy(f"{self.waiting:,} texts are waiting: try again later", ahead)
+        """The rendered predictions of ``texts``."""
+        self.check_room()
         loop = asyncio.get_running_loop()
         job = Job(texts, k, render, loop)
         self.waiting += len(texts)
@@ -72,6 +69,13 @@ class Batcher:
         finally:
             late.cancel()
             self.waiting -= len(texts)
+
+    def check_room(self) -> None:
+        """Refuses where too much is waiting, or would wait too long; an idle model takes any request."""
+        ahead = self.waiting * self.seconds_a_text
+        if self.waiting >= self._most or ahead > self._timeout_s:
+            self._meters.turned_away.inc()
+            raise busy(f"{self.waiting:,} texts are waiting: try again later", ahead)
 
     def close(self) -> None:
         """Ends the thread after what is queued."""

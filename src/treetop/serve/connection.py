@@ -9,18 +9,23 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_BYTES = 32_768
 HEAD_SECONDS = 10.0
-TOO_LARGE = (
-    b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-type: application/json\r\n"
-    b'content-length: 46\r\nconnection: close\r\n\r\n{"error": "the head of the request is too large"}'
-)
-TOO_LATE = (
-    b"HTTP/1.1 408 Request Timeout\r\ncontent-type: application/json\r\n"
-    b'content-length: 49\r\nconnection: close\r\n\r\n{"error": "the request did not arrive in time"}'
-)
+
+
+def _answer(status: str, sentence: str) -> bytes:
+    body = b'{"error": "%s"}' % sentence.encode()
+    head = f"HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
+    return f"{head}retry-after: 1\r\nconnection: close\r\n\r\n".encode() + body
+
+
+TOO_LARGE = _answer("431 Request Header Fields Too Large", "the head of the request is too large")
+TOO_LATE = _answer("408 Request Timeout", "the request did not arrive in time")
+TOO_MANY = _answer("503 Service Unavailable", "there are too many connections")
 
 
 class GuardedProtocol(HttpToolsProtocol):
-    """A client that sends its head byte by byte, or without end, is sent away."""
+    """A client that sends its head byte by byte, or without end, is sent away; so is one too many."""
+
+    most_connections = 1000
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -31,6 +36,8 @@ class GuardedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._expect_head()
+        if len(self.connections) > self.most_connections:
+            self._send_away(TOO_MANY)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._head_is_there()

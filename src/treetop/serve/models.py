@@ -83,6 +83,11 @@ class Models:
     def served(self) -> list[ServedModel]:
         return [slot.served for slot in self._slots.values()]
 
+    def check_room(self) -> None:
+        """Refuses, before anything of a request is read, where no model has room for it."""
+        if len(self._slots) == 1:
+            self._slots[self.default].batcher.check_room()
+
     @property
     def waiting(self) -> int:
         """Texts that wait for an answer, of all models."""

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 
 from starlette.responses import Response
 
+FAILED = "the server failed at this request; its log says more"
+
 
 class RefusalError(Exception):
     """Raised anywhere below a route; the client gets ``{"error": sentence}``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -19,23 +20,16 @@ from .reading import JSON, check_k, check_texts, json_body
 from .refusals import RefusalError
 from .services import Services
 
+PREDICT = "/v1/predict"
 ModelName = Annotated[str | None, Query(max_length=200, description="Without it the first model.")]
 
 
-def make_router(services: Services) -> APIRouter:
-    """All routes but Annif's, over one set of services."""
+def make_predict(services: Services) -> Callable[[Request], Awaitable[Response]]:
+    """The route that matters most."""
     config, models = services.config, services.models
-    router = APIRouter()
 
-    @router.post(
-        "/v1/predict",
-        tags=["labels"],
-        summary="The best labels of one or many texts",
-        openapi_extra=json_request(bodies.PredictBody, config),
-        responses=error_answers(400, 404, 408, 413, 415, 422, 429, 503)
-        | {200: {"model": bodies.PredictAnswer}},
-    )
     async def predict(request: Request) -> Response:
+        models.check_room()
         body = await json_body(request, bodies.PredictBody, config)
         one, many = ("text" in body.model_fields_set), ("texts" in body.model_fields_set)
         if one == many:
@@ -49,6 +43,22 @@ def make_router(services: Services) -> APIRouter:
         else:
             answer = await slot.batcher.answer(texts, body.k, predicted(body.threshold))
         return Response(answer, media_type=JSON)
+
+    return predict
+
+
+def make_router(services: Services) -> APIRouter:
+    """All routes but Annif's, over one set of services."""
+    config, models = services.config, services.models
+    router = APIRouter()
+    router.post(
+        PREDICT,
+        tags=["labels"],
+        summary="The best labels of one or many texts",
+        openapi_extra=json_request(bodies.PredictBody, config),
+        responses=error_answers(400, 404, 408, 413, 415, 422, 429, 503)
+        | {200: {"model": bodies.PredictAnswer}},
+    )(make_predict(services))
 
     @router.post(
         "/v1/feedback",

@@ -87,7 +87,7 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http=GuardedProtocol,
+                http=type("Protocol", (GuardedProtocol,), {"most_connections": config.max_connections}),
                 ws="none",
                 lifespan="on",
                 log_config=None,
@@ -95,7 +95,6 @@ class Server(uvicorn.Server):
                 server_header=False,
                 date_header=True,
                 proxy_headers=False,
-                limit_concurrency=config.max_connections,
                 timeout_keep_alive=30,
                 timeout_graceful_shutdown=int(config.drain),
                 backlog=BACKLOG,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..config import Config, setting
-from ..errors import ConfigError
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -33,7 +32,9 @@ class ServeConfig(Config):
     drain: float = setting(30.0, "seconds that running requests get at shutdown", at_least=0)
     batch: int = setting(64, "texts that are predicted together at most", at_least=1)
     batch_wait: float = setting(0.0, "milliseconds to wait for more texts to join", at_least=0, at_most=1000)
-    max_waiting: int = setting(512, "texts that may wait for an answer; more are turned away", at_least=1)
+    max_waiting: int = setting(
+        256, "texts that wait for an answer before further requests are turned away", at_least=1
+    )
     max_connections: int = setting(1000, "connections of a worker; more are turned away", at_least=1)
     max_body: int = setting(4_000_000, "bytes of a request", at_least=1)
     max_text: int = setting(100_000, "characters of a text", at_least=1)
@@ -41,10 +42,6 @@ class ServeConfig(Config):
     max_k: int = setting(1000, "labels of a text that can be asked for", at_least=1)
     max_explained: int = setting(50, "labels of a request that can be explained", at_least=1)
     log_requests: bool = setting(False, "write a line for each request")
-
-    def check(self) -> None:
-        if self.max_texts > self.max_waiting:
-            raise ConfigError(f"max_texts is {self.max_texts}, more than may wait ({self.max_waiting})")
 
     @property
     def feedback_file(self) -> str | None:
