@@ -31,8 +31,8 @@ STOCK = [
     ("blocks", "A puzzle game for children in which coloured blocks fall and must be sorted into rows."),
     ("charts", "Draws maps of the coast from free data and shows the position that a GPS receiver gives."),
 ]
-WIDE = {"width": 1180, "height": 830}
-PHONE = {"width": 390, "height": 780}
+WIDE = {"width": 1180, "height": 860}
+PHONE = {"width": 390, "height": 800}
 
 
 def main(folder: Path) -> None:
@@ -61,6 +61,7 @@ def take(chromium: Browser, address: str, folder: Path, scratch: Path) -> None:
         page.screenshot(path=folder / f"page-{theme}.png")
     page = opened(chromium, address, viewport=PHONE, has_touch=True, is_mobile=True)
     suggested(page)
+    page.evaluate("scrollTo(0, 0)")
     page.screenshot(path=folder / "page-phone.png")
     page = opened(chromium, f"{address}/#/many", viewport=WIDE)
     stock = scratch / "stock.csv"
@@ -89,9 +90,9 @@ def suggested(page: Page) -> None:
     expect(rows.first.locator(".words")).to_be_attached()
     rows.nth(0).locator(".check").click()
     rows.nth(1).locator(".cross").click()
-    image = rows.filter(has=page.get_by_role("button", name="works-with::image", exact=True))
-    image.locator(".check").click()
-    image.locator(".name").click()
+    window = rows.filter(has=page.get_by_role("button", name="x11::application", exact=True))
+    window.locator(".check").click()
+    window.locator(".name").click()
 
 
 if __name__ == "__main__":

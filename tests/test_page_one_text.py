@@ -51,6 +51,19 @@ def test_words_are_marked_while_a_label_is_pointed_at_or_focused(page):
     expect(marks).to_have_count(0)
 
 
+def test_marks_scroll_the_text_and_never_the_page(open_page):
+    page = open_page(viewport={"width": 390, "height": 700})
+    write(page, "\n".join(["bread"] * 60) + "\na comet")
+    place = row(page, "astronomy").locator(".name")
+    place.scroll_into_view_if_needed()
+    page.locator("#paper").evaluate("paper => paper.scrollTop = 0")
+    before = page.evaluate("scrollY")
+    place.focus()
+    expect(page.locator("#behind mark", has_text="comet")).to_have_count(1)
+    assert page.locator("#paper").evaluate("paper => paper.scrollTop") > 500
+    assert page.evaluate("scrollY") == before
+
+
 def test_why_shows_words_and_the_branches_of_the_tree(page):
     write(page, "roses need soil and compost")
     name = row(page, "gardening").locator(".name")

@@ -37,7 +37,16 @@ export class MarkedText {
       done = end;
     }
     this.behind.replaceChildren(...pieces, text.slice(done) + "\n");
-    this.behind.querySelector("mark.level-3")?.scrollIntoView({ block: "nearest" });
+    this.show(this.behind.querySelector("mark.level-3"));
+  }
+
+  /** Scrolls a mark of a long text into sight, and never the page: that would move what is pointed at. */
+  show(mark) {
+    const paper = this.area.parentElement;
+    if (!mark) return;
+    const isAbove = mark.offsetTop < paper.scrollTop;
+    const isBelow = mark.offsetTop + mark.offsetHeight > paper.scrollTop + paper.clientHeight;
+    if (isAbove || isBelow) paper.scrollTop = mark.offsetTop - paper.clientHeight / 3;
   }
 }
 
@@ -50,7 +59,7 @@ function spans(words, text) {
     .sort((a, b) => b.weight - a.weight);
   const kept = [];
   for (const { start, end, weight } of placed) {
-    const span = { start: unit(start), end: unit(end), level: Math.max(1, Math.ceil((LEVELS * weight) / heaviest)) };
+    const span = { start: unit(start), end: unit(end), level: Math.ceil(LEVELS * (weight / heaviest)) };
     if (kept.every((other) => span.end <= other.start || span.start >= other.end)) kept.push(span);
   }
   return kept.sort((a, b) => a.start - b.start);

@@ -96,6 +96,7 @@ export class SuggestionList {
     const { name, why } = this.rows.get(label);
     why.hidden = !why.hidden;
     name.setAttribute("aria-expanded", !why.hidden);
+    if (!why.hidden) why.scrollIntoView({ block: "nearest" });
   }
 
   /** One row at a time is in the tab order: its name and its two buttons. */
