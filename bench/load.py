@@ -1,7 +1,8 @@
 """A lean open-loop load generator: requests leave when they are due, whether or not answers have come.
 
 Latency counts from the moment a request was due, so a server that stalls is charged for everything that
-waited meanwhile. Connections are kept alive and carry one request at a time; when none is free, another is opened.
+waited meanwhile. Connections are kept alive and carry one request at a time; when none is free, another is
+opened.
 """
 
 from __future__ import annotations
@@ -96,6 +97,7 @@ class _Generator:
 
     async def run(self, rate: float, seconds: float, seed: int, warm: int) -> Outcome:
         """Requests at random times (a Poisson process) for so long, and then until all are answered."""
+        self._open = warm
         await asyncio.gather(*(self._connect() for _ in range(warm)))
         rng = np.random.default_rng(seed)
         times = np.cumsum(rng.exponential(1 / rate, int(rate * seconds))).tolist()
@@ -125,12 +127,12 @@ class _Generator:
                 return
         self._queue.append((request, due))
         if self._open < self._most:
+            self._open += 1
             task = self._loop.create_task(self._connect())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
     async def _connect(self) -> None:
-        self._open += 1
         try:
             _, connection = await self._loop.create_connection(
                 lambda: _Connection(self), self._host, self._port

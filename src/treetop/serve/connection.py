@@ -8,7 +8,6 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_BYTES = 32_768
-HEAD_SECONDS = 10.0
 
 
 def _answer(status: str, sentence: str) -> bytes:
@@ -26,6 +25,7 @@ class GuardedProtocol(HttpToolsProtocol):
     """A client that sends its head byte by byte, or without end, is sent away; so is one too many."""
 
     most_connections = 1000
+    head_seconds = 10.0
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -44,12 +44,11 @@ class GuardedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        super().data_received(data)
         if self._in_head:
             self._head_bytes += len(data)
-        super().data_received(data)
-        # Counted before: what came along with the body of a finished head is not held against it.
-        if self._in_head and self._head_bytes > HEAD_BYTES:
-            self._send_away(TOO_LARGE)
+            if self._head_bytes > HEAD_BYTES:
+                self._send_away(TOO_LARGE)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -62,7 +61,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def _expect_head(self) -> None:
         self._head_is_there()
         self._in_head, self._head_bytes = True, 0
-        self._late = self.loop.call_later(HEAD_SECONDS, self._send_away, TOO_LATE)
+        self._late = self.loop.call_later(self.head_seconds, self._send_away, TOO_LATE)
 
     def _head_is_there(self) -> None:
         self._in_head = False

@@ -84,10 +84,11 @@ class Server(uvicorn.Server):
 
     def __init__(self, app: Any, services: Services) -> None:
         config = services.config
+        limits = {"most_connections": config.max_connections, "head_seconds": config.timeout}
         super().__init__(
             uvicorn.Config(
                 app,
-                http=type("Protocol", (GuardedProtocol,), {"most_connections": config.max_connections}),
+                http=type("Protocol", (GuardedProtocol,), limits),
                 ws="none",
                 lifespan="on",
                 log_config=None,

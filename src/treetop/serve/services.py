@@ -26,9 +26,13 @@ class Services:
     def __init__(self, folders: dict[str, Path], config: ServeConfig, *, verify: bool = True) -> None:
         self.config = config
         self.meters = Meters()
-        path = config.feedback_file
-        self.feedback = None if path is None else FeedbackStore(Path(path))
         self.models = Models(folders, config, self.meters, verify=verify)
+        try:
+            path = config.feedback_file
+            self.feedback = None if path is None else FeedbackStore(Path(path))
+        except BaseException:
+            self.models.close()
+            raise
         self.draining = False
         self._explainer = ThreadPoolExecutor(1, "treetop-explain")
         self._explaining = 0
