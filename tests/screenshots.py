@@ -11,6 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 import browser
@@ -32,6 +33,7 @@ STOCK = [
     ("charts", "Draws maps of the coast from free data and shows the position that a GPS receiver gives."),
 ]
 WIDE = {"width": 1180, "height": 860}
+COLOURS = 128
 PHONE = {"width": 390, "height": 800}
 
 
@@ -45,6 +47,8 @@ def main(folder: Path) -> None:
             browser.opened() as chromium,
         ):
             take(chromium, address, folder, place)
+    for picture in folder.glob("page-*.png"):
+        Image.open(picture).convert("RGB").quantize(COLOURS).save(picture, optimize=True)
 
 
 def make_model(folder: Path) -> None:
