@@ -51,6 +51,14 @@ def test_words_are_marked_while_a_label_is_pointed_at_or_focused(page):
     expect(marks).to_have_count(0)
 
 
+def test_a_word_is_marked_wherever_it_stands(page):
+    write(page, "Comet, " + "comet " * 8 + "in a telescope")
+    row(page, "astronomy").hover()
+    expect(page.locator("#behind mark").filter(has_text=re.compile("^comet$", re.IGNORECASE))).to_have_count(
+        9
+    )
+
+
 def test_marks_scroll_the_text_and_never_the_page(open_page):
     page = open_page(viewport={"width": 390, "height": 700})
     write(page, "\n".join(["bread"] * 60) + "\na comet")

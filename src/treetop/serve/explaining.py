@@ -11,11 +11,15 @@ from .answers import above
 from .served_model import ServedModel, score_texts
 
 WORDS = 30
-"""Of a label, with the largest weights."""
+"""Of a label, with the largest weights over all places where they stand."""
+PLACES = 20
+"""Of a word: the first ones, which share its weight."""
 
 
-def explained(served: ServedModel, texts: list[str], k: int, threshold: float | None) -> dict[str, Any]:
-    """The answer of POST /v1/predict with ``explain``."""
+def explained(
+    served: ServedModel, texts: list[str], k: int, threshold: float | None, each: int
+) -> dict[str, Any]:
+    """The answer of POST /v1/predict with ``explain``: the best ``each`` labels of a text are explained."""
     predictions = served.predict(texts, k)
     results = []
     for row, text in enumerate(texts):
@@ -27,7 +31,7 @@ def explained(served: ServedModel, texts: list[str], k: int, threshold: float | 
             if readable is not None:
                 entry["text"] = readable
             entry["score"] = float(score)
-            if served.model.label_counts[label] > 0:
+            if len(found) < each and served.model.label_counts[label] > 0:
                 entry |= described(served.model.explain(text, served.labels[label]), text)
             found.append(entry)
         results.append({"labels": found})
@@ -41,13 +45,21 @@ def described(explanation: Explanation, text: str) -> dict[str, Any]:
         about["parts"] = [
             {"name": part.name, "weight": part.weight, "value": part.value} for part in explanation.parts
         ]
-    weights: defaultdict[Span, float] = defaultdict(float)
-    for span, weight in _spans(explanation, 1.0):
-        weights[span] += weight
-    heavy = sorted(weights.items(), key=lambda item: -abs(item[1]))[:WORDS]
+    weights: defaultdict[str, float] = defaultdict(float)
+    places: defaultdict[str, set[Span]] = defaultdict(set)
+    for (start, end), weight in _spans(explanation, 1.0):
+        word = text[start:end].lower()
+        weights[word] += weight
+        places[word].add((start, end))
+    heavy = sorted(weights, key=lambda word: -abs(weights[word]))[:WORDS]
+    shares = {
+        span: weights[word] / min(len(places[word]), PLACES)
+        for word in heavy
+        for span in sorted(places[word])[:PLACES]
+    }
     about["words"] = [
-        {"word": text[start:end], "weight": round(weight, 6), "start": start, "end": end}
-        for (start, end), weight in sorted(heavy)
+        {"word": text[start:end], "weight": round(share, 6), "start": start, "end": end}
+        for (start, end), share in sorted(shares.items())
     ]
     return about
 

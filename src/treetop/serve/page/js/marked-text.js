@@ -2,6 +2,7 @@
 // a mark is always exactly under its word.
 
 import { byId, make } from "./dom.js";
+import { same, wordWeights } from "./word-weights.js";
 
 const LEVELS = 3;
 const LEAST = 0.25; // of the weight of the heaviest word: lighter ones are not marked
@@ -53,9 +54,11 @@ export class MarkedText {
 /** Places in the text, in order and without overlaps (of two the weightier stays); weights become levels 1 to 3. */
 function spans(words, text) {
   const unit = units(text);
-  const heaviest = Math.max(...words.map((word) => word.weight));
+  const weights = wordWeights(words);
+  const heaviest = Math.max(...weights.values());
   const placed = words
-    .filter((word) => word.weight > 0 && word.weight >= LEAST * heaviest)
+    .map(({ word, start, end }) => ({ start, end, weight: weights.get(same(word)) }))
+    .filter(({ weight }) => weight > 0 && weight >= LEAST * heaviest)
     .sort((a, b) => b.weight - a.weight);
   const kept = [];
   for (const { start, end, weight } of placed) {

@@ -2,6 +2,7 @@
 
 import { icon, make } from "./dom.js";
 import { scoreText } from "./numbers.js";
+import { wordWeights } from "./word-weights.js";
 
 const MOST_WORDS = 6;
 
@@ -131,12 +132,7 @@ function decisionButton(picture, name, onclick) {
 
 /** Each word once, with all its places added up; those that speak against the label in a line below. */
 function wordsBehind(words) {
-  const weights = new Map();
-  for (const { word, weight } of words ?? []) {
-    const same = word.toLowerCase();
-    weights.set(same, (weights.get(same) ?? 0) + weight);
-  }
-  const sorted = [...weights].sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
+  const sorted = [...wordWeights(words ?? [])].sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
   const speakFor = sorted.filter(([, weight]) => weight > 0).slice(0, MOST_WORDS);
   const against = sorted.filter(([, weight]) => weight < 0).slice(0, MOST_WORDS / 2).map(([word]) => word);
   if (!speakFor.length) return make("p", {}, "No single word stands out here.");
