@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, FailFast, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, FailFast, Field
 
 LABEL = 1000
 """Characters of a label that feedback may add."""
 LABELS = 1000
 """Labels in each list of a feedback."""
 
+
+def _whole(value: Any) -> Any:
+    """JSON does not tell 5.0 from 5."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 Label = Annotated[str, Field(min_length=1, max_length=LABEL)]
 Labels = Annotated[list[Label], Field(max_length=LABELS), FailFast()]
 Threshold = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1), BeforeValidator(_whole)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 
@@ -38,7 +45,7 @@ class PredictBody(Body):
     text: str = absent(description="The text; or give texts.")
     texts: Annotated[list[str], FailFast()] = absent(min_length=1, description="Several texts; or give text.")
     model: Name = absent(description="Name of the model; without it the first that is served.")
-    k: int = Field(default=10, ge=1, description="Labels for each text, at most.")
+    k: Count = Field(default=10, description="Labels for each text, at most.")
     threshold: Threshold = absent(description="Only labels with a score strictly above this.")
     explain: bool = Field(default=False, description="Also say which words and which path led to each label.")
 

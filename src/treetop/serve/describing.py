@@ -15,6 +15,7 @@ _WHY = {
     401: "No API key, or an unknown one.",
     404: "There is no such model.",
     408: "The request did not arrive in time.",
+    409: "A label is both right and wrong.",
     413: "The request is too large.",
     415: "Another content type is needed.",
     422: "A field is missing, unknown, or has a wrong value.",

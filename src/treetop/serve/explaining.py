@@ -24,7 +24,7 @@ def explained(
     results = []
     for row, text in enumerate(texts):
         labels, scores = above(predictions, row, threshold)
-        found = []
+        found: list[dict[str, Any]] = []
         for label, score in zip(labels, score_texts(scores), strict=True):
             entry: dict[str, Any] = {"label": served.labels[label]}
             readable = served.text_of(label)

@@ -67,7 +67,7 @@ def make_router(services: Services) -> APIRouter:
         summary="Keep what a person made of suggestions",
         description="Answered only when it is on disk.",
         openapi_extra=json_request(bodies.FeedbackBody, config),
-        responses=error_answers(400, 404, 408, 413, 415, 422, 429, 503)
+        responses=error_answers(400, 404, 408, 409, 413, 415, 422, 429, 503)
         | {201: {"model": bodies.FeedbackAnswer}},
     )
     async def feedback(request: Request) -> Response:
@@ -78,7 +78,7 @@ def make_router(services: Services) -> APIRouter:
         right = {*body.accepted, *body.added}
         for label in body.rejected:
             if label in right:
-                raise RefusalError(422, f"rejected: {label[:100]!r} is accepted or added, too")
+                raise RefusalError(409, f"rejected: {label[:100]!r} is accepted or added, too")
         served = models[body.model].served
         item = Feedback(
             served.name,

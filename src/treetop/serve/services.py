@@ -8,6 +8,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from ..errors import TreetopError
 from .explaining import explained
 from .feedback import Feedback, FeedbackStore
 from .metrics import Meters
@@ -41,26 +42,24 @@ class Services:
             threading.Thread(target=lambda served=served: served.search, daemon=True).start()
 
     async def explain(self, served: ServedModel, texts: list[str], k: int, threshold: float | None) -> bytes:
-        """Predictions with explanations, a request at a time."""
+        """Predictions of which the first are explained, a request at a time."""
         if not served.model.can_explain:
             raise RefusalError(422, f"explain: {served.model.name} cannot explain its scores")
-        labels = len(texts) * min(k, len(served.labels))
-        if labels > self.config.max_explained:
-            raise RefusalError(
-                422, f"explain: {labels:,} labels are too many at once, at most {self.config.max_explained:,}"
-            )
+        each = max(1, self.config.max_explained // len(texts))
         if self._explaining >= EXPLAINING:
             self.meters.turned_away.inc()
             raise busy(f"{self._explaining} requests wait to be explained: try again later", 1)
         self._explaining += 1
         try:
             work = asyncio.get_running_loop().run_in_executor(
-                self._explainer, explained, served, texts, k, threshold
+                self._explainer, explained, served, texts, k, threshold, each
             )
             answer = await asyncio.wait_for(work, self.config.timeout)
         except asyncio.TimeoutError:
             sentence = f"there was no answer within {self.config.timeout:g} s"
             raise RefusalError(503, sentence, {"Retry-After": "1"}) from None
+        except TreetopError as error:
+            raise RefusalError(422, str(error)) from None
         finally:
             self._explaining -= 1
         return json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace")

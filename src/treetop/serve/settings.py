@@ -40,7 +40,9 @@ class ServeConfig(Config):
     max_text: int = setting(100_000, "characters of a text", at_least=1)
     max_texts: int = setting(256, "texts of a request", at_least=1)
     max_k: int = setting(1000, "labels of a text that can be asked for", at_least=1)
-    max_explained: int = setting(50, "labels of a request that can be explained", at_least=1)
+    max_explained: int = setting(
+        50, "labels of a request that are explained, the best of each text first", at_least=1
+    )
     log_requests: bool = setting(False, "write a line for each request")
 
     @property
