@@ -81,8 +81,17 @@ async def _lifespan(services: Services) -> AsyncIterator[None]:
         await asyncio.to_thread(services.close)
 
 
+class _PageFiles(StaticFiles):
+    """Asked for anew each time (a browser then mostly hears 304), so that no page mixes files of two versions."""
+
+    def file_response(self, *given: Any, **named: Any) -> Response:
+        response = super().file_response(*given, **named)
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
+
 def _add_pages(app: FastAPI) -> None:
-    app.mount("/static", StaticFiles(directory=PAGE, check_dir=False), name="static")
+    app.mount("/static", _PageFiles(directory=PAGE, check_dir=False), name="static")
 
     @app.get("/", include_in_schema=False)
     async def index() -> Response:

@@ -5,10 +5,10 @@ import { Batch } from "./batch.js";
 import { Card } from "./card.js";
 import { byId, make } from "./dom.js";
 import { startFiles } from "./files.js";
+import { startKey } from "./key.js";
 import { clearNotice, notice } from "./notices.js";
 import { Suggest } from "./suggest.js";
-import { onOpen, startTabs } from "./tabs.js";
-import { startKey } from "./key.js";
+import { onOpen, openTab, startTabs } from "./tabs.js";
 import { startTheme } from "./theme.js";
 
 const served = { models: [], model: null, limits: null, feedback: true };
@@ -22,6 +22,11 @@ const card = new Card(served);
 startFiles(suggest, batch);
 onOpen((tab) => tab === "model" && card.show());
 startTabs();
+byId("skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  openTab("suggest");
+  byId("text").focus();
+});
 start();
 
 async function start() {
@@ -53,6 +58,6 @@ async function refresh() {
 function choose(chosen) {
   served.model = chosen;
   byId("models").value = chosen.name;
-  suggest.onText(0);
+  suggest.restart();
   if (!byId("model").hidden) card.show();
 }

@@ -15,8 +15,9 @@ export class MarkedText {
     this.clear();
   }
 
+  /** Without the halves of characters that deleting may leave: they cannot be sent. */
   get value() {
-    return this.area.value;
+    return this.area.value.toWellFormed();
   }
 
   set value(text) {

@@ -1,7 +1,8 @@
-// The first page: a text, its suggested labels, and what the reader decides about them.
+// The first page: a text and its suggested labels, asked for as one writes.
 
-import { feedback, predict } from "./api.js";
-import { byId, icon, make } from "./dom.js";
+import { predict } from "./api.js";
+import { Decisions } from "./decisions.js";
+import { byId } from "./dom.js";
 import { LabelSearch } from "./label-search.js";
 import { MarkedText } from "./marked-text.js";
 import { announce, clearNotice, notice, say } from "./notices.js";
@@ -11,6 +12,7 @@ import { SuggestionList } from "./suggestion-list.js";
 const PAUSE = 120; // milliseconds without a key before the server is asked, and again before it is asked why
 const ANNOUNCE_AFTER = 1200; // and before suggestions are read out
 const STEP = 10; // suggestions at first, and more of them at a time
+const NOTHING = { text: "", suggestions: [] };
 
 export class Suggest {
   /** `served` is what the server has: {model, limits, feedback}; `changed()` is told of a new version of the model. */
@@ -18,84 +20,89 @@ export class Suggest {
     this.served = served;
     this.changed = changed;
     this.text = new MarkedText();
-    this.decisions = new Map(); // label → "accepted" | "rejected" | "added"
-    this.names = new Map(); // label → how it is shown
-    this.answer = { text: "", suggestions: [] };
+    this.answer = NOTHING;
     this.wanted = STEP;
-    this.asking = null;
-    this.waiting = null;
+    this.asking = null; // what is under way, to be given up
+    this.waiting = null; // what is next
+    this.announcing = null;
     this.list = new SuggestionList(byId("suggestions"), {
-      attend: (label) => this.attend(label),
-      decide: (label, decision) => this.decide(label, decision),
+      attend: () => this.attend(),
+      decide: (label, decision) => this.decisions.decide(label, decision),
     });
-    this.search = new LabelSearch({
+    this.decisions = new Decisions(served, {
+      text: () => this.text.value,
+      suggested: () => this.list.labels,
+      onChange: (made) => this.list.showDecisions(made),
+    });
+    new LabelSearch({
       model: () => this.served.model?.name,
       add: (label, name) => this.add(label, name),
-      failed: (error) => notice(error.message),
+      failed: (error) => say(error.message),
     });
     byId("text").addEventListener("input", () => this.onText());
     byId("more").addEventListener("click", () => this.showMore());
     byId("clear").addEventListener("click", () => this.begin(""));
-    byId("save").addEventListener("click", () => this.save());
-    byId("copy").addEventListener("click", () => this.copy());
-    addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || byId("suggest").hidden) return;
-      event.preventDefault();
-      if (!byId("save").disabled) this.save();
-    });
-    this.showDecisions();
   }
 
   /** A new text: what was decided belonged to the old one. */
   begin(text) {
-    this.decisions.clear();
     this.wanted = STEP;
     this.text.value = text;
     this.text.area.focus();
-    this.showDecisions();
+    this.restart();
+  }
+
+  /** Another text or another model. */
+  restart() {
+    this.decisions.clear();
     this.onText(0);
   }
 
   onText(pause = PAUSE) {
+    this.giveUp();
+    byId("clear").hidden = !this.text.value;
+    this.decisions.updateSave();
+    if (!this.text.value.trim()) return this.showAnswer(NOTHING);
+    this.waiting = setTimeout(() => this.ask(), pause);
+  }
+
+  giveUp() {
     this.asking?.abort();
     clearTimeout(this.waiting);
-    byId("clear").hidden = !this.text.value;
-    this.updateSave();
-    if (!this.text.value.trim()) return this.showAnswer({ text: this.text.value, suggestions: [] });
-    this.waiting = setTimeout(() => this.ask(), pause);
+    byId("busy").classList.remove("on");
   }
 
   /** First the labels, which are quick, then the words behind them. */
   async ask() {
-    this.asking?.abort();
-    clearTimeout(this.waiting);
-    const asking = (this.asking = new AbortController());
-    const text = this.text.value;
+    this.giveUp();
     const { model, limits } = this.served;
-    if (!model || !text.trim()) return;
+    const text = this.text.value;
+    if (!model || !text.trim()) return; // asked again as soon as there is one
+    const { signal } = (this.asking = new AbortController());
     const body = { text, model: model.name, k: Math.min(this.wanted, model.labels, limits.k) };
     byId("busy").classList.add("on");
     try {
-      const { version, results } = await predict(body, asking.signal);
-      clearNotice();
+      const { version, results } = await predict(body, signal);
       if (version !== model.version) await this.changed();
+      if (signal.aborted) return;
+      clearNotice();
       this.showAnswer({ text, suggestions: results[0].labels });
-      if (model.explains) this.waiting = setTimeout(() => this.askReasons(body, asking), PAUSE);
+      if (model.explains) this.waiting = setTimeout(() => this.askReasons(body, signal), PAUSE);
     } catch (error) {
-      if (error.name === "AbortError") return;
+      if (signal.aborted) return;
       this.onFailure(error);
     }
-    if (this.asking === asking) byId("busy").classList.remove("on");
+    byId("busy").classList.remove("on");
   }
 
   /** The words and the path of each suggestion, put beside those that are shown. They can wait, and come again. */
-  async askReasons(body, asking) {
+  async askReasons(body, signal) {
     let labels;
     try {
-      const answer = await predict({ ...body, k: Math.min(body.k, this.served.limits.explained_labels), explain: true }, asking.signal);
-      labels = answer.results[0].labels;
+      const k = Math.min(body.k, this.served.limits.explained_labels);
+      labels = (await predict({ ...body, k, explain: true }, signal)).results[0].labels;
     } catch (error) {
-      if (error.passes) this.waiting = setTimeout(() => this.askReasons(body, asking), 1000 * error.wait);
+      if (error.passes) this.waiting = setTimeout(() => this.askReasons(body, signal), 1000 * error.wait);
       return;
     }
     const reasons = new Map(labels.map((suggestion) => [suggestion.label, suggestion]));
@@ -105,7 +112,7 @@ export class Suggest {
 
   onFailure(error) {
     if (!error.passes) {
-      if (error.kind === "refused") this.showAnswer({ text: this.text.value, suggestions: [] });
+      this.showAnswer(NOTHING);
       return notice(error.message);
     }
     notice(`${error.message} Your text is kept; the page tries again by itself.`, { name: "Try now", run: () => this.ask() });
@@ -115,20 +122,16 @@ export class Suggest {
   showAnswer(answer) {
     this.answer = answer;
     const { suggestions, text } = answer;
-    for (const { label, text: name } of suggestions) this.names.set(label, name ?? label);
-    const options = { isProbability: this.served.model?.calibrated === true, decisions: this.decisions };
-    this.list.show(suggestions, options);
-    this.attend(this.list.focusedLabel());
+    for (const { label, text: name } of suggestions) this.decisions.names.set(label, name ?? label);
+    const isProbability = this.served.model?.calibrated === true;
+    this.list.show(suggestions, { isProbability, decisions: this.decisions.made });
+    this.attend();
     const empty = byId("suggestions-empty");
     empty.hidden = suggestions.length > 0;
-    empty.textContent = text.trim() ? "Nothing fits this text. Perhaps a few more words help." : "Suggestions will appear here.";
+    empty.textContent = text ? "Nothing fits this text. Perhaps a few more words help." : "Suggestions will appear here.";
     byId("more").hidden = suggestions.length < this.wanted || this.wanted >= this.served.limits.k;
-    this.updateSave();
     clearTimeout(this.announcing);
-    if (!suggestions.length) return;
-    const [{ label, score }] = suggestions;
-    const spoken = `${counted(suggestions.length, "suggestion")}, first ${this.names.get(label)} with ${scoreText(score, options.isProbability)}`;
-    this.announcing = setTimeout(() => announce(spoken), ANNOUNCE_AFTER);
+    if (suggestions.length) this.announcing = setTimeout(() => announce(spoken(suggestions, isProbability)), ANNOUNCE_AFTER);
   }
 
   showMore() {
@@ -137,87 +140,20 @@ export class Suggest {
     this.ask().then(() => byId("suggestions").children[first]?.name.focus());
   }
 
-  /** Marks the words behind a label while it is pointed at or focused. */
-  attend(label) {
+  /** Marks the words behind the label that is pointed at or focused. */
+  attend() {
+    const label = this.list.attended;
     const words = this.answer.suggestions.find((suggestion) => suggestion.label === label)?.words;
     this.text.mark(words, this.answer.text);
   }
 
-  decide(label, decision) {
-    if (decision) this.decisions.set(label, decision);
-    else this.decisions.delete(label);
-    this.showDecisions();
-    announce(`${this.names.get(label)} ${decision ?? "undecided"}`);
-  }
-
   add(label, name) {
-    this.names.set(label, name);
-    const suggested = this.list.labels.includes(label);
-    this.decide(label, suggested ? "accepted" : "added");
+    this.decisions.names.set(label, name);
+    this.decisions.decide(label, "accepted");
   }
+}
 
-  showDecisions() {
-    this.list.showDecisions(this.decisions);
-    const chosen = this.chosen();
-    byId("chosen").replaceChildren(...chosen.map((label) => this.chip(label)));
-    byId("chosen-empty").hidden = chosen.length > 0;
-    byId("copy").disabled = !chosen.length;
-    this.saved = null;
-    this.updateSave();
-  }
-
-  chip(label) {
-    const remove = `Remove ${this.names.get(label)}`;
-    const button = make("button", { type: "button", className: "quiet icon", "aria-label": remove, title: remove, onclick: () => this.remove(label) }, icon("cross"));
-    return make("li", {}, make("span", {}, this.names.get(label)), button);
-  }
-
-  remove(label) {
-    const at = this.chosen().indexOf(label);
-    this.decide(label, null);
-    const buttons = byId("chosen").querySelectorAll("button");
-    (buttons[Math.min(at, buttons.length - 1)] ?? byId("add")).focus();
-  }
-
-  labelsThat(...decisions) {
-    return [...this.decisions].filter(([, decision]) => decisions.includes(decision)).map(([label]) => label);
-  }
-
-  chosen() {
-    return this.labelsThat("accepted", "added");
-  }
-
-  updateSave() {
-    const isSaved = this.saved !== null && this.saved === this.text.value;
-    byId("save").disabled = !this.decisions.size || !this.text.value.trim() || isSaved;
-    byId("save").textContent = isSaved ? "Saved" : "Save";
-    byId("save").hidden = byId("save-hint").hidden = !this.served.feedback;
-  }
-
-  async save() {
-    const text = this.text.value;
-    byId("save").disabled = true;
-    try {
-      await feedback({
-        model: this.served.model.name, text, suggested: this.list.labels,
-        accepted: this.labelsThat("accepted"), rejected: this.labelsThat("rejected"), added: this.labelsThat("added"),
-      });
-      this.saved = text;
-      clearNotice();
-      say("Saved. Thank you.");
-    } catch (error) {
-      notice(`${error.message} Your decisions are not saved yet.`, { name: "Save again", run: () => this.save() });
-    }
-    this.updateSave();
-  }
-
-  async copy() {
-    const chosen = this.chosen();
-    try {
-      await navigator.clipboard.writeText(chosen.map((label) => this.names.get(label)).join("\n"));
-      say(`${counted(chosen.length, "label")} copied, one on each line.`);
-    } catch {
-      notice("This browser does not let the page copy. Select the labels and copy them by hand.");
-    }
-  }
+function spoken(suggestions, isProbability) {
+  const [{ label, text, score }] = suggestions;
+  return `${counted(suggestions.length, "suggestion")}, first ${text ?? label} with ${scoreText(score, isProbability)}`;
 }

@@ -7,16 +7,14 @@ import { wordWeights } from "./word-weights.js";
 const MOST_WORDS = 6;
 
 export class SuggestionList {
-  /** `handlers`: attend(label or null), decide(label, "accepted" | "rejected" | null). */
+  /** `handlers`: attend(), after another row is attended to; decide(label, "accepted" | "rejected" | null). */
   constructor(list, handlers) {
     this.list = list;
     this.handlers = handlers;
     this.rows = new Map();
     list.addEventListener("keydown", (event) => this.onKey(event));
-    list.addEventListener("mouseleave", () => handlers.attend(this.focusedLabel()));
-    list.addEventListener("focusout", (event) => {
-      if (!list.contains(event.relatedTarget)) handlers.attend(null);
-    });
+    for (const change of ["mouseover", "mouseleave", "focusin"]) list.addEventListener(change, () => handlers.attend());
+    list.addEventListener("focusout", () => requestAnimationFrame(() => handlers.attend())); // when the focus has moved
   }
 
   get labels() {
@@ -64,14 +62,7 @@ export class SuggestionList {
     const score = make("span", { className: "score" });
     const place = make("span", { className: "place" });
     const why = make("div", { className: "why", id, hidden: true });
-    const row = make("li", {
-      className: "suggestion",
-      onmouseenter: () => this.handlers.attend(label),
-      onfocusin: () => {
-        this.setCurrent(row);
-        this.handlers.attend(label);
-      },
-    }, name, score, accept, reject, bar, place, why);
+    const row = make("li", { className: "suggestion", onfocusin: () => this.setCurrent(row) }, name, score, accept, reject, bar, place, why);
     return Object.assign(row, { label, shown, name, score, bar, place, why, accept, reject });
   }
 
@@ -106,8 +97,10 @@ export class SuggestionList {
       for (const button of [row.name, row.accept, row.reject]) button.tabIndex = row === current ? 0 : -1;
   }
 
-  focusedLabel() {
-    return document.activeElement?.closest(".suggestion")?.label ?? null;
+  /** The label that is pointed at, else the focused one, else null. */
+  get attended() {
+    const row = this.list.querySelector(".suggestion:hover") ?? this.list.querySelector(".suggestion:focus-within");
+    return row?.label ?? null;
   }
 
   onKey(event) {

@@ -23,10 +23,12 @@ export async function readFiles(files) {
   return { names: ["text"], rows: lines(content).filter((line) => line.trim()).map((line) => [line]), text: 0 };
 }
 
-/** UTF-8, or where it is none, the encoding that older programs on Windows write. */
+/** UTF-8, or what spreadsheets call Unicode text (UTF-16), or else what older programs on Windows write. */
 export async function decoded(file) {
   const bytes = await file.arrayBuffer();
-  if (new Uint8Array(bytes).subarray(0, 4096).includes(0)) throw new FileProblem(`${file.name} is not a text file.`);
+  const start = new Uint8Array(bytes).subarray(0, 4096);
+  if (start[0] === 0xff && start[1] === 0xfe) return new TextDecoder("utf-16le").decode(bytes);
+  if (start.includes(0)) throw new FileProblem(`${file.name} is not a text file.`);
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
@@ -56,7 +58,7 @@ function fromRecords(file, content) {
   return withTextColumn(file, names, rows);
 }
 
-const cellOf = (value) => (typeof value === "string" ? value : value === undefined || value === null ? "" : JSON.stringify(value));
+const cellOf = (value) => (typeof value === "string" ? value.toWellFormed() : value === undefined || value === null ? "" : JSON.stringify(value));
 
 function fromTable(file, content, delimiter) {
   const [names, ...rows] = parseTable(file, content, delimiter ?? likelyDelimiter(content));
