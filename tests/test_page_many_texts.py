@@ -72,6 +72,20 @@ def test_several_texts_and_lines_of_one(open_page):
     expect(page.locator("#batch-progress")).to_contain_text("2 of 2")
 
 
+def test_files_of_other_encodings(open_page):
+    page = open_page("many")
+    for name, encoding in [("table.tsv", "utf-16"), ("table.csv", "cp1252"), ("table.csv", "utf-8-sig")]:
+        separator = "\t" if name.endswith("tsv") else ";"
+        content = f"Nummer{separator}Beschreibung\r\n1{separator}Über den anchor und die Mäste\r\n".encode(
+            encoding
+        )
+        page.set_input_files("#many-files", {"name": name, "mimeType": "text/plain", "buffer": content})
+        page.click("#batch-start")
+        header, line = downloaded(page)
+        assert header[:2] == ["Nummer", "Beschreibung"]
+        assert line[:2] == ["1", "Über den anchor und die Mäste"] and line[2].startswith("sailing;")
+
+
 def test_a_bad_file_says_where(open_page):
     page = open_page("many")
     for name, content, words in [

@@ -6,11 +6,15 @@ import re
 
 import pytest
 
+import browser
+
 pytest.importorskip("playwright", reason="the tests of the page need playwright")
 
 from playwright.sync_api import expect
 
 from topics_page import PERCENT, TOPICS, kept, row, rows, write
+
+FONT = re.compile(r"source-serif-4-(latin(?:-ext)?)-wght")
 
 
 def test_typing_gives_suggestions_with_scores_and_places(page):
@@ -133,6 +137,50 @@ def test_labels_can_be_copied(open_page):
     page.click("#copy")
     expect(page.locator("#status")).to_contain_text("2 labels copied")
     assert page.evaluate("navigator.clipboard.readText()") == "beekeeping\nchess"
+
+
+def test_labels_are_copied_where_there_is_no_modern_clipboard(open_page):
+    page = open_page()
+    page.add_init_script("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+    page.reload()
+    write(page, "honey in a hive")
+    row(page, "beekeeping").locator(".check").click()
+    page.click("#copy")
+    expect(page.locator("#status")).to_contain_text("1 label copied")
+    page.locator("#add").focus()
+    page.keyboard.press("Control+V")
+    expect(page.locator("#add")).to_have_value("beekeeping")
+
+
+def test_another_model_begins_anew(open_page, topics, tmp_path):
+    with browser.serving(topics, f"other={topics}", feedback=tmp_path / "kept.sqlite") as (address, _):
+        page = open_page(address=address)
+        write(page, "the anchor")
+        row(page, "sailing").locator(".check").click()
+        with page.expect_response(lambda answer: '"other"' in (answer.request.post_data or "")):
+            page.get_by_role("combobox", name="Model", exact=True).select_option("other")
+        expect(page.locator("#chosen li")).to_have_count(0)
+        row(page, "sailing").locator(".check").click()
+        page.click("#save")
+        expect(page.locator("#save")).to_have_text("Saved")
+        page.click("#tab-model")
+        expect(page.get_by_role("heading", name="other")).to_be_visible()
+
+
+def test_nothing_comes_from_elsewhere(page, page_address):
+    asked = []
+
+    def on_response(answer):
+        asked.append(answer)
+
+    page.on("response", on_response)
+    page.reload()
+    write(page, "Žluťoučký kůň pod hvězdami, a comet")
+    assert {answer.status for answer in asked} <= {200, 304}  # 304: the browser has it already
+    assert all(answer.url.startswith(page_address) for answer in asked)
+    assert {"latin", "latin-ext"} <= {found[1] for answer in asked if (found := FONT.search(answer.url))}
+    styles = next(answer for answer in asked if answer.url.endswith("style.css"))
+    assert styles.headers["cache-control"] == "no-cache"
 
 
 def test_type_ahead_finds_any_label(page):
