@@ -45,6 +45,7 @@ def queries(names: list[str], count: int, rng: np.random.Generator) -> Iterator[
         yield "beginning of a word", word[: int(rng.integers(2, 6))]
         yield "inside a name", name[at : at + int(rng.integers(3, 8))]
         yield "two letters anywhere", "".join(rng.choice(list("qxjwyc"), 1)) + str(rng.choice(list("aeiou")))
+        yield "two words", " ".join(name.split()[:2])[:-1]
         yield "nowhere", "".join(rng.choice(SYLLABLES, 4)) + "q"
 
 
@@ -73,8 +74,9 @@ def main() -> None:
     ]
     met = np.percentile(everything, 99) < GOAL_MS
     section = (
-        f"`GET /v1/labels` among {options.labels:,} made-up names, {LIMIT} results each; the index is made in "
-        f"{built:.1f} s. The goal, a 99th percentile under {GOAL_MS} ms, is {'met' if met else 'NOT met'}.\n\n"
+        f"`GET /v1/labels` among {options.labels:,} made-up names, {LIMIT} results each; the index is made "
+        f"in {built:.1f} s. The goal, a 99th percentile under {GOAL_MS} ms, is "
+        f"{'met' if met else 'NOT met'}.\n\n"
         f"```\npython bench/label_search.py --labels {options.labels}\n```\n\n"
         + markdown(("query", "median ms", "p99 ms", "max ms"), rows)
     )

@@ -4,9 +4,10 @@ python bench/serving.py ../shared/data/deb-deps [--model FOLDER] [--rate 1000] [
                         [--output docs/benchmarks.md docs/serving.md]
 
 Trains xr-linear on the folder's train split (unless --model names a trained one), starts `treetop serve` on a
-free port of the loopback interface, and asks for the labels of the test texts, one text a request, from a load
-generator that shares the machine (see load.py). Four phases: warm-up; the rate for the seconds; eight times the
-rate for ten seconds; right after that the first rate again for ten seconds. Writes its table into each page.
+free port of the loopback interface, and asks for the labels of the test texts, one text a request, from a
+load generator that shares the machine (see load.py). Four phases: warm-up; the rate for the seconds; eight
+times the rate for ten seconds; right after that the first rate again for ten seconds. Writes its table into
+each page.
 """
 
 from __future__ import annotations
@@ -85,10 +86,10 @@ def main() -> None:
     section = (
         f"Single texts of {options.data.name} to `treetop serve` with xr-linear ({options.workers} worker"
         f"{'s' * (options.workers > 1)}, k = {options.k}), the load generator on the same machine: "
-        f"{machine.describe(2).rpartition(';')[0]}. Requests come at random times at the given rate, and latency "
-        "counts from the moment a request was due. "
-        f"The goal, {options.rate:,.0f} requests a second for {options.seconds:.0f} s at a 99th percentile under "
-        f"{GOAL_MS} ms without an error, is {'met' if met else 'NOT met'}. "
+        f"{machine.describe(2).rpartition(';')[0]}. Requests come at random times at the given rate, "
+        "and latency counts from the moment a request was due. "
+        f"The goal, {options.rate:,.0f} requests a second for {options.seconds:.0f} s at a 99th percentile "
+        f"under {GOAL_MS} ms without an error, is {'met' if met else 'NOT met'}. "
         f"Memory of the server after the steady phase: {memory / 1e6:.0f} MB.\n\n"
         f"```\npython bench/serving.py {options.data} --rate {options.rate:g} --seconds {options.seconds:g} "
         f"--workers {options.workers}\n```\n\n{markdown(HEAD, rows)}"

@@ -19,14 +19,8 @@ def plain(labels: list[str], texts: list[str] | None, counts: list[int], query: 
         normalised(label) + ("" if texts is None or texts[row] == label else "\n" + normalised(texts[row]))
         for row, label in enumerate(labels)
     ]
-    # Bytes from 0x80 on belong to words.
-    begins = [
-        row
-        for row in order
-        if re.search(
-            rf"(?:(?<![a-z0-9\x80-\U0010ffff])(?=[a-z0-9\x80-\U0010ffff])|\A){re.escape(wanted)}", names[row]
-        )
-    ]
+    word = r"[a-z0-9\x80-\U0010ffff]"
+    begins = [row for row in order if re.search(rf"(?<!{word})(?={word}){re.escape(wanted)}", names[row])]
     inside = [row for row in order if wanted in names[row]]
     return [labels[row] for row in dict.fromkeys([*begins, *inside])][:limit]
 

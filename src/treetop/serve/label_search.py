@@ -1,32 +1,41 @@
 """`LabelSearch`: labels by a part of their name, quick also among millions.
 
-Names are lower case without accents, joined to one buffer in order of falling frequency, so that the smaller
-of two numbers is always the better hit. Two indexes lie over the buffer:
+Names, in lower case and without accents, are numbered by falling frequency: the smaller of two numbers is
+the better hit. Names share words, so it is the distinct words that are searched, and each has the list of its
+names. Words are numbered as they first occur, hence by their best name: reading them in that order, a search
+may stop as soon as enough names are found that are better than the next word's best.
 
-- where words begin, sorted by what follows: a prefix of a word is a range, found by bisection;
-- every three bytes (the end of a name counts as bytes too), sorted: a piece of a name lies in the lists of
-  all its threes, and a piece of one or two bytes in a range of them.
+- A word's beginning is a range of the words in alphabetical order, found by bisection.
+- A piece of a word is looked for in all words, joined to one buffer.
+- A query of several words, or with other signs, is compared with the names that have its first word, or,
+  where it begins inside a word, with those that have a word ending so.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from typing import NamedTuple
+from array import array
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..strings import Strings
 
-END = 0
-KEY = 32
-"""Bytes of a word's beginning by which words are sorted; what is longer is compared one by one."""
 CHECKED = 20_000
-"""Candidates that are compared one by one at most."""
+"""Names that are compared one by one at most."""
 LONGEST = 200
 """Characters of a query."""
+CHUNK = 1 << 20
+"""Bytes that are searched at a time: other threads get their turn in between."""
+_WORD = re.compile("[a-z0-9\x80-\U0010ffff]+")
+_IN_WORD = [byte >= 0x80 or chr(byte).isalnum() for byte in range(256)]
+_END = b"\0"
 
-Ids = npt.NDArray[np.int64]
+Places = npt.NDArray[np.int32]
 
 
 class Found(NamedTuple):
@@ -40,25 +49,37 @@ class Found(NamedTuple):
 
 
 class LabelSearch:
-    """Prefix of any word first, then anywhere in the name; the more frequent first in each."""
+    """Where a word begins with the query first, then anywhere in the name; frequent ones first in each."""
 
     def __init__(self, labels: Strings, texts: Strings | None, counts: npt.NDArray[np.int64]) -> None:
         self._labels, self._texts, self._counts = labels, texts, counts
         self._order = np.argsort(-counts, kind="stable")
-        """Place in the index → label."""
-        names = _joined(labels, texts, self._order)
-        self._buffer, self._starts = names.buffer.tobytes(), names.offsets
-        bytes_ = np.frombuffer(self._buffer, np.uint8)
-        place = np.repeat(np.arange(len(labels), dtype=np.int32), np.diff(names.offsets))
-        self._words, self._word_keys, self._word_place = _words(bytes_, place)
-        self._threes, self._three_place = _threes(bytes_, place)
+        """Place → label."""
+        numbers: dict[str, int] = {}
+        words, places, names = array("i"), array("i"), []
+        for place, name in enumerate(_names(labels, texts, self._order)):
+            names.append(name)
+            for word in _WORD.findall(name):
+                words.append(numbers.setdefault(word, len(numbers)))
+                places.append(place)
+        joined = Strings.of(names)
+        self._names, self._name_begins = joined.buffer.tobytes(), joined.offsets
+        self._listed, self._lists = _lists(
+            np.array(words, np.int64), np.array(places, np.int64), len(numbers)
+        )
+        self._words = Strings.of(numbers)
+        self._joined = _END + _END.join(word.encode("utf-8", "replace") for word in numbers) + _END
+        self._begins = self._words.offsets + np.arange(1, len(self._words) + 2)
+        """Where each word begins in the joined buffer."""
+        keys = list(numbers)
+        self._alphabet = np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int32)
 
     def find(self, query: str, limit: int) -> list[Found]:
         """The best labels for what was typed so far; for nothing the most frequent."""
-        wanted = normalised(query[:LONGEST]).strip().encode("utf-8", "replace")
+        wanted = normalised(query[:LONGEST]).strip()
         if not wanted:
             return [self._found(place) for place in range(min(limit, len(self._order)))]
-        places = self._prefixed(wanted, limit)
+        places = self._beginning(wanted, limit)
         if len(places) < limit:
             known = set(places)
             inside = self._containing(wanted, limit + len(places))
@@ -71,110 +92,131 @@ class LabelSearch:
         text = None if self._texts is None else self._texts[label]
         return Found(name, int(self._counts[label]), None if text == name else text)
 
-    def _prefixed(self, wanted: bytes, limit: int) -> list[int]:
+    def _beginning(self, wanted: str, limit: int) -> list[int]:
         """Places of names in which a word begins with ``wanted``."""
-        key = wanted[:KEY]
-        low = int(np.searchsorted(self._word_keys, np.bytes_(key), "left"))
-        high = int(np.searchsorted(self._word_keys, np.bytes_(key + b"\xff" * (KEY - len(key))), "right"))
-        if len(wanted) <= KEY:
-            return _smallest(self._word_place[low:high], limit)
-        rows = [
-            row
-            for row in range(low, min(high, low + CHECKED))
-            if self._buffer.startswith(wanted, int(self._words[row]))
-        ]
-        return _smallest(self._word_place[rows], limit)
+        first = _WORD.match(wanted)
+        if first is None:
+            return []
+        if first.end() == len(wanted):
+            return self._best(self._words_beginning(wanted, limit), limit)
+        number = self._number_of(first[0])
+        if number is None:
+            return []
+        return self._checked(self._places_of(number), wanted, limit, at_word=True)
 
-    def _containing(self, wanted: bytes, limit: int) -> list[int]:
+    def _containing(self, wanted: str, limit: int) -> list[int]:
         """Places of names that have ``wanted`` anywhere."""
-        if len(wanted) < 3:
-            return _smallest(self._three_place[self._three_range(wanted)], limit)
-        spans = [self._three_range(wanted[at : at + 3]) for at in range(len(wanted) - 2)]
-        spans.sort(key=lambda span: span.stop - span.start)
-        places: npt.NDArray[np.int32] = self._three_place[spans[0]]  # sorted within one three
-        for span in spans[1:3]:
-            if len(places) <= limit:
+        words = list(_WORD.finditer(wanted))
+        if not words:
+            return self._checked(np.arange(min(CHECKED, len(self._order)), dtype=np.int32), wanted, limit)
+        first = words[0]
+        if first.end() - first.start() == len(wanted):
+            return self._best(self._words_with(wanted.encode("utf-8", "replace")), limit)
+        if first.start() > 0 and first.end() < len(wanted):
+            number = self._number_of(first[0])
+            numbers: Iterable[int] = () if number is None else (number,)
+        elif first.start() > 0:
+            numbers = self._words_beginning(first[0], limit)
+        else:
+            numbers = self._words_with(first[0].encode("utf-8", "replace") + _END)
+        return self._checked(np.array(self._best(numbers, CHECKED), np.int32), wanted, limit)
+
+    # -- words -----------------------------------------------------------------------------------------------
+
+    def _words_beginning(self, start: str, limit: int) -> Iterator[int]:
+        """Numbers, rising, of the words that begin so."""
+        low, high = self._bisect(start), self._bisect(start + chr(0x10FFFF))
+        numbers = self._alphabet[low:high]
+        several = 4 * limit
+        if len(numbers) > several:
+            numbers = np.partition(numbers, several)
+            yield from np.sort(numbers[:several]).tolist()
+            numbers = numbers[several:]
+        yield from np.sort(numbers).tolist()
+
+    def _words_with(self, piece: bytes) -> Iterator[int]:
+        """Numbers, rising, of the words with this piece; END behind it stands for the end of a word."""
+        at, size = 0, len(self._joined)
+        while at < size:
+            hit = self._joined.find(piece, at, at + CHUNK + len(piece))
+            if hit < 0:
+                at += CHUNK
+                continue
+            number = int(np.searchsorted(self._begins, hit, "right")) - 1
+            yield number
+            at = int(self._begins[number + 1]) - 1
+
+    def _number_of(self, word: str) -> int | None:
+        at = self._bisect(word)
+        if at < len(self._alphabet) and self._words[int(self._alphabet[at])] == word:
+            return int(self._alphabet[at])
+        return None
+
+    def _bisect(self, start: str) -> int:
+        """How many words come before ``start`` in the alphabet."""
+        low, high = 0, len(self._alphabet)
+        while low < high:
+            middle = (low + high) // 2
+            if self._words[int(self._alphabet[middle])] < start:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    # -- names -----------------------------------------------------------------------------------------------
+
+    def _places_of(self, number: int) -> Places:
+        """Of the names that have the word, rising."""
+        return self._lists[self._listed[number] : self._listed[number + 1]]
+
+    def _best(self, numbers: Iterable[int], limit: int) -> list[int]:
+        """The smallest ``limit`` places of the names that have any of the words."""
+        numbers = iter(numbers)
+        best = np.zeros(0, np.int32)
+        while block := list(islice(numbers, min(limit, 256))):
+            if len(best) == limit and best[-1] <= self._lists[self._listed[block[0]]]:
                 break
-            places = np.intersect1d(places, self._three_place[span], assume_unique=True)
+            best = np.unique(np.concatenate([best, *(self._places_of(n)[:limit] for n in block)]))[:limit]
+        return best.tolist()
+
+    def _checked(self, places: Places, wanted: str, limit: int, *, at_word: bool = False) -> list[int]:
+        """The first ``limit`` of the places whose names have ``wanted``, perhaps only where a word begins."""
+        piece, names = wanted.encode("utf-8", "replace"), self._names
+        places = places[:CHECKED]
+        starts, ends = self._name_begins[places].tolist(), self._name_begins[places + 1].tolist()
         found: list[int] = []
-        for place in places[:CHECKED].tolist():
-            if self._buffer.find(wanted, int(self._starts[place]), int(self._starts[place + 1])) >= 0:
+        for place, start, end in zip(places.tolist(), starts, ends, strict=True):
+            at = names.find(piece, start, end)
+            while at_word and at > start and _IN_WORD[names[at - 1]]:
+                at = names.find(piece, at + 1, end)
+            if at >= 0:
                 found.append(place)
                 if len(found) == limit:
                     break
         return found
 
-    def _three_range(self, piece: bytes) -> slice:
-        """Rows of the threes that begin with ``piece``."""
-        low = int.from_bytes(piece.ljust(3, b"\x00"), "big")
-        high = int.from_bytes(piece.ljust(3, b"\xff"), "big")
-        return slice(
-            int(np.searchsorted(self._threes, low, "left")), int(np.searchsorted(self._threes, high, "right"))
-        )
-
 
 def normalised(text: str) -> str:
     """Lower case, without accents."""
-    if text.isascii():
-        return text.lower()
-    parts = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(char for char in parts if not unicodedata.combining(char)).replace("\0", " ")
+    if not text.isascii():
+        parts = unicodedata.normalize("NFKD", text.casefold())
+        text = "".join(char for char in parts if not unicodedata.combining(char))
+    return text.lower().replace("\0", " ")
 
 
-def _joined(labels: Strings, texts: Strings | None, order: Ids) -> Strings:
-    """Normalised names in the given order, each with two END bytes behind; a label's text counts as name."""
-    names = labels.take(order)
-    readable = None if texts is None else texts.take(order)
-    builder = []
-    for place, name in enumerate(names):
-        text = "" if readable is None or readable[place] == name else readable[place]
-        builder.append(f"{normalised(name)}\n{normalised(text)}\0\0" if text else f"{normalised(name)}\0\0")
-    return Strings.of(builder)
+def _names(labels: Strings, texts: Strings | None, order: npt.NDArray[np.int64]) -> Iterator[str]:
+    """Normalised names in the given order; a label's text is part of its name."""
+    readable: Iterable[Any] = iter(str, None) if texts is None else texts.take(order)
+    for name, text in zip(labels.take(order), readable, strict=False):
+        plain = normalised(name)
+        yield f"{plain}\n{normalised(text)}" if text and text != name else plain
 
 
-def _words(
-    bytes_: npt.NDArray[np.uint8], place: npt.NDArray[np.int32]
-) -> tuple[Ids, npt.NDArray[np.bytes_], npt.NDArray[np.int32]]:
-    """Where words begin, sorted by their next `KEY` bytes; those bytes; the names they stand in."""
-    inside = _WORD_BYTES[bytes_]
-    begins = inside.copy()
-    begins[1:] &= ~inside[:-1]
-    # A name that begins with another sign is found by that, too.
-    first = np.flatnonzero(np.diff(place, prepend=-1))
-    begins[first] = bytes_[first] != END
-    starts = np.flatnonzero(begins)
-    padded = np.concatenate([bytes_, np.zeros(KEY, np.uint8)])
-    keys = np.empty((len(starts), KEY), np.uint8)
-    for at in range(KEY):
-        keys[:, at] = padded[starts + at]
-    ended = np.maximum.accumulate(keys == END, axis=1)
-    keys[ended] = END
-    flat = keys.view(f"S{KEY}").ravel()
-    order = np.argsort(flat, kind="stable")
-    return starts[order], flat[order], place[starts[order]]
-
-
-def _threes(
-    bytes_: npt.NDArray[np.uint8], place: npt.NDArray[np.int32]
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """Every three bytes of a name once, sorted, and within that by place."""
-    if len(bytes_) < 3:
-        return np.zeros(0, np.int32), np.zeros(0, np.int32)
-    wide = bytes_.astype(np.int64)
-    three = (wide[:-2] << 16) | (wide[1:-1] << 8) | wide[2:]
-    same_name = place[:-2] == place[2:]
-    pairs = np.unique((three[same_name] << 32) | place[:-2][same_name])
-    return (pairs >> 32).astype(np.int32), (pairs & 0xFFFFFFFF).astype(np.int32)
-
-
-def _smallest(places: npt.NDArray[np.int32], limit: int) -> list[int]:
-    """The smallest ``limit`` of them, each once."""
-    several = 8 * limit
-    if len(places) > several:
-        few = np.unique(np.partition(places, several)[:several])
-        if len(few) >= limit:
-            return few[:limit].tolist()  # type: ignore[no-any-return]
-    return np.unique(places)[:limit].tolist()  # type: ignore[no-any-return]
-
-
-_WORD_BYTES = np.array([byte >= 0x80 or chr(byte).isalnum() for byte in range(256)])
+def _lists(
+    words: npt.NDArray[np.int64], places: npt.NDArray[np.int64], count: int
+) -> tuple[npt.NDArray[np.int64], Places]:
+    """The names of each word, one list after the other, and where the lists begin."""
+    pairs = np.unique((words << 32) | places)
+    starts = np.zeros(count + 1, np.int64)
+    np.cumsum(np.bincount(pairs >> 32, minlength=count), out=starts[1:])
+    return starts, (pairs & 0xFFFFFFFF).astype(np.int32)
