@@ -7,8 +7,8 @@ may stop as soon as enough names are found that are better than the next word's 
 
 - A word's beginning is a range of the words in alphabetical order, found by bisection.
 - A piece of a word is looked for in all words, joined to one buffer.
-- A query of several words, or with other signs, is compared with the names that have its first word, or,
-  where it begins inside a word, with those that have a word ending so.
+- A query of several words, or with other signs, is compared with the best names that have one of its words,
+  or a word that ends or begins as it does.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from ..strings import Strings
 
-CHECKED = 20_000
+CHECKED = 4000
 """Names that are compared one by one at most."""
 LONGEST = 200
 """Characters of a query."""
@@ -109,16 +109,18 @@ class LabelSearch:
         words = list(_WORD.finditer(wanted))
         if not words:
             return self._checked(np.arange(min(CHECKED, len(self._order)), dtype=np.int32), wanted, limit)
-        first = words[0]
-        if first.end() - first.start() == len(wanted):
+        if words[0].end() - words[0].start() == len(wanted):
             return self._best(self._words_with(wanted.encode("utf-8", "replace")), limit)
-        if first.start() > 0 and first.end() < len(wanted):
-            number = self._number_of(first[0])
-            numbers: Iterable[int] = () if number is None else (number,)
-        elif first.start() > 0:
-            numbers = self._words_beginning(first[0], limit)
+        whole = [word[0] for word in words if word.start() > 0 and word.end() < len(wanted)]
+        cut = max(words[0], words[-1], key=lambda word: word.end() - word.start())
+        numbers: Iterable[int]
+        if whole:
+            number = self._number_of(max(whole, key=len))
+            numbers = () if number is None else (number,)
+        elif cut.start() > 0:
+            numbers = self._words_beginning(cut[0], limit)
         else:
-            numbers = self._words_with(first[0].encode("utf-8", "replace") + _END)
+            numbers = self._words_with(cut[0].encode("utf-8", "replace") + _END)
         return self._checked(np.array(self._best(numbers, CHECKED), np.int32), wanted, limit)
 
     # -- words -----------------------------------------------------------------------------------------------
