@@ -61,7 +61,12 @@ class Live:
         self.process, self.port, self.lines = process, port, lines
 
     def ask(
-        self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None, timeout: float = 20
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        headers: dict[str, str] | None = None,
+        timeout: float = 20,
     ) -> tuple[int, Any, dict[str, str]]:
         """Status, JSON (or text), and headers with small letters."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)

@@ -82,7 +82,7 @@ async def _lifespan(services: Services) -> AsyncIterator[None]:
 
 
 class _PageFiles(StaticFiles):
-    """Asked for anew each time (a browser then mostly hears 304), so that no page mixes files of two versions."""
+    """Asked for anew each time (a browser mostly hears 304), so that no page mixes files of two versions."""
 
     def file_response(self, *given: Any, **named: Any) -> Response:
         response = super().file_response(*given, **named)
