@@ -44,6 +44,7 @@ HEAD = (
 TOO_MUCH = 8
 SHORT_S = 10
 GOAL_MS = 50
+COMMENT = "<!-- not run: it takes minutes, and a quiet machine -->"
 
 
 def main() -> None:
@@ -91,8 +92,9 @@ def main() -> None:
         f"The goal, {options.rate:,.0f} requests a second for {options.seconds:.0f} s at a 99th percentile "
         f"under {GOAL_MS} ms without an error, is {'met' if met else 'NOT met'}. "
         f"Memory of the server after the steady phase: {memory / 1e6:.0f} MB.\n\n"
-        f"<!-- not run: it takes minutes, and a quiet machine -->\n```sh\npython bench/serving.py {options.data} --rate {options.rate:g} --seconds {options.seconds:g} "
-        f"--workers {options.workers} --output docs/benchmarks.md docs/serving.md\n```\n\n{markdown(HEAD, rows)}"
+        f"{COMMENT}\n```sh\npython bench/serving.py {options.data} --rate {options.rate:g} --seconds "
+        f"{options.seconds:g} --workers {options.workers} --output docs/benchmarks.md docs/serving.md\n```\n\n"
+        f"{markdown(HEAD, rows)}"
     )
     print(section)
     for output in options.output:
