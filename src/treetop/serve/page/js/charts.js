@@ -3,9 +3,10 @@
 import { svg } from "./dom.js";
 import { count } from "./numbers.js";
 
-const WIDTH = 560;
-const HEIGHT = 280;
-const MARGIN = { left: 56, right: 16, top: 12, bottom: 44 };
+// Drawn for the width they get, so that the figures are as large as the text around them.
+const WIDTH = Math.min(720, Math.max(280, innerWidth - 32));
+const HEIGHT = Math.min(320, 0.7 * WIDTH);
+const MARGIN = { left: 62, right: 22, top: 12, bottom: 46 };
 const INNER = { width: WIDTH - MARGIN.left - MARGIN.right, height: HEIGHT - MARGIN.top - MARGIN.bottom };
 
 /** Texts per label over the label's rank, both on logarithmic scales. */

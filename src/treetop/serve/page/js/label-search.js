@@ -50,8 +50,16 @@ export class LabelSearch {
       id: `add-option-${at}`, role: "option", "aria-selected": "false", onclick: () => this.choose(at),
     }, parts)));
     this.list.hidden = false;
+    this.place();
     this.input.setAttribute("aria-expanded", "true");
     this.setActive(found.length ? 0 : -1); // a new label is taken only on purpose
+  }
+
+  /** Below the field, or above it where there is more room. */
+  place() {
+    const { top, bottom } = this.input.getBoundingClientRect();
+    const below = innerHeight - bottom;
+    this.list.classList.toggle("above", below < this.list.offsetHeight && top > below);
   }
 
   close() {

@@ -12,6 +12,7 @@ import { SuggestionList } from "./suggestion-list.js";
 const PAUSE = 120; // milliseconds without a key before the server is asked, and again before it is asked why
 const ANNOUNCE_AFTER = 1200; // and before suggestions are read out
 const STEP = 10; // suggestions at first, and more of them at a time
+const EMPTY = "Suggestions will appear here. A title is enough to begin; more words help.";
 const NOTHING = { text: "", suggestions: [] };
 
 export class Suggest {
@@ -128,7 +129,7 @@ export class Suggest {
     this.attend();
     const empty = byId("suggestions-empty");
     empty.hidden = suggestions.length > 0;
-    empty.textContent = text ? "Nothing fits this text. Perhaps a few more words help." : "Suggestions will appear here.";
+    empty.textContent = text ? "Nothing fits this text. Perhaps a few more words help." : EMPTY;
     byId("more").hidden = suggestions.length < this.wanted || this.wanted >= this.served.limits.k;
     clearTimeout(this.announcing);
     if (suggestions.length) this.announcing = setTimeout(() => announce(spoken(suggestions, isProbability)), ANNOUNCE_AFTER);
