@@ -90,7 +90,7 @@ def test_a_bad_file_says_where(open_page):
     page = open_page("many")
     for name, content, words in [
         ("a.jsonl", '{"text": "x"}\n{nonsense}', "a.jsonl, line 2: this is not JSON."),
-        ("b.csv", "text,year\nx,1\ny", "b.csv, record 3: 1 cells, but the first row has 2."),
+        ("b.csv", "text,year\nx,1\ny", "b.csv, record 3: 1 cell, but the first row has 2."),
         ("c.csv", 'text\n"open', "c.csv, record 2: a quotation mark is opened and never closed."),
         ("d.txt", " \n", "d.txt is empty."),
     ]:

@@ -89,6 +89,33 @@ def test_why_shows_words_and_the_branches_of_the_tree(page):
     assert branch.count() >= 2 and "labels" in branch.first.inner_text()
 
 
+def test_places_stay_while_one_writes(page):
+    write(page, "roses need soil")
+    expect(row(page, "gardening").locator(".place")).to_be_visible()
+    page.route(
+        "**/v1/predict",
+        lambda route: route.abort() if "explain" in route.request.post_data else route.continue_(),
+    )
+    with page.expect_response("**/v1/predict"):
+        page.locator("#text").press_sequentially(" now")
+    expect(row(page, "gardening").locator(".place")).to_be_visible()
+
+
+def test_a_model_that_cannot_explain(open_page):
+    page = open_page()
+    page.route("**/v1/models", lambda route: route.fulfill(json=without_explanations(route.fetch().json())))
+    page.reload()
+    page.fill("#text", "roses need soil")
+    row(page, "gardening").locator(".name").click()
+    expect(row(page, "gardening").locator(".why")).to_have_text(
+        "This model cannot tell which words led to a label."
+    )
+
+
+def without_explanations(answer: dict) -> dict:
+    return answer | {"models": [model | {"explains": False} for model in answer["models"]]}
+
+
 def test_more_suggestions_and_a_new_text(page):
     write(page, "flour and butter")
     expect(rows(page)).to_have_count(10)

@@ -63,6 +63,7 @@ function asError(response, said) {
   if (response.status === 502 || response.status === 504)
     return new ServerError("gone", "The server does not answer.", wait);
   if (response.status === 413) return new ServerError("refused", said ?? "This is too long for the server.");
-  if (response.status < 500) return new ServerError("refused", said ?? "The server does not understand this request.");
+  if (response.status < 500)
+    return new ServerError("refused", said ?? "The server does not understand this request.");
   return new ServerError("broken", said ?? "Something went wrong on the server.");
 }

@@ -63,7 +63,9 @@ export class BatchRun {
   /** Of a piece that the server refuses its first half is asked, and so on: only the bad texts stay without labels. */
   async ask(piece, signal) {
     try {
-      return (await predict({ ...this.options, texts: piece }, signal)).results.map((result) => result.labels);
+      return (await predict({ ...this.options, texts: piece }, signal)).results.map(
+        (result) => result.labels,
+      );
     } catch (error) {
       if (error.kind !== "refused") throw error;
       if (piece.length === 1) {

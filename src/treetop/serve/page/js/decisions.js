@@ -58,9 +58,17 @@ export class Decisions {
 
   chip(label) {
     const remove = `Remove ${this.names.get(label)}`;
-    const button = make("button", {
-      type: "button", className: "quiet icon", "aria-label": remove, title: remove, onclick: () => this.remove(label),
-    }, icon("cross"));
+    const button = make(
+      "button",
+      {
+        type: "button",
+        className: "quiet icon",
+        "aria-label": remove,
+        title: remove,
+        onclick: () => this.remove(label),
+      },
+      icon("cross"),
+    );
     return make("li", {}, make("span", {}, this.names.get(label)), button);
   }
 
@@ -87,7 +95,9 @@ export class Decisions {
     byId("save").disabled = true;
     try {
       await feedback({
-        model: this.served.model.name, text, suggested,
+        model: this.served.model.name,
+        text,
+        suggested,
         accepted: this.chosen.filter(isSuggested),
         added: this.chosen.filter((label) => !isSuggested(label)),
         rejected: this.labelsThat("rejected"),
@@ -96,7 +106,10 @@ export class Decisions {
       clearNotice();
       say("Saved. Thank you.");
     } catch (error) {
-      notice(`${error.message} Your decisions are not saved yet.`, { name: "Save again", run: () => this.save() });
+      notice(`${error.message} Your decisions are not saved yet.`, {
+        name: "Save again",
+        run: () => this.save(),
+      });
     }
     this.updateSave();
   }

@@ -35,6 +35,13 @@ const ICONS = {
 };
 
 export function icon(name) {
-  const path = svg("path", { d: ICONS[name], fill: "none", stroke: "currentColor", "stroke-width": "1.8", "stroke-linecap": "round", "stroke-linejoin": "round" });
+  const path = svg("path", {
+    d: ICONS[name],
+    fill: "none",
+    stroke: "currentColor",
+    "stroke-width": "1.8",
+    "stroke-linecap": "round",
+    "stroke-linejoin": "round",
+  });
   return svg("svg", { viewBox: "0 0 16 16", width: "16", height: "16", "aria-hidden": "true" }, path);
 }

@@ -19,16 +19,20 @@ export function askForKey(said) {
   asking ??= new Promise((resolve) => {
     byId("key-said").textContent = said;
     byId("key").value = "";
-    byId("key-dialog").addEventListener("close", () => {
-      key = byId("key").value.trim();
-      asking = null;
-      try {
-        sessionStorage.setItem(NAME, key);
-      } catch {
-        // Kept in memory.
-      }
-      resolve();
-    }, { once: true });
+    byId("key-dialog").addEventListener(
+      "close",
+      () => {
+        key = byId("key").value.trim();
+        asking = null;
+        try {
+          sessionStorage.setItem(NAME, key);
+        } catch {
+          // Kept in memory.
+        }
+        resolve();
+      },
+      { once: true },
+    );
     byId("key-dialog").showModal();
   });
   return asking;

@@ -39,16 +39,35 @@ export class LabelSearch {
   }
 
   show(found, query) {
-    const isKnown = found.some(({ label, text }) => [label, text].some((name) => name?.toLowerCase() === query.toLowerCase()));
+    const isKnown = found.some(({ label, text }) =>
+      [label, text].some((name) => name?.toLowerCase() === query.toLowerCase()),
+    );
     this.options = found.map(({ label, text }) => [label, text ?? label]);
-    const rows = found.map(({ label, text, texts }) => [make("span", {}, matched(text ?? label, query)), make("small", {}, counted(texts, "text"))]);
+    const rows = found.map(({ label, text, texts }) => [
+      make("span", {}, matched(text ?? label, query)),
+      make("small", {}, counted(texts, "text")),
+    ]);
     if (!isKnown) {
       this.options.push([query, query]);
-      rows.push([make("span", {}, "Add ", make("b", {}, query), " as a new label"), make("small", {}, found.length ? "" : "no label has this in its name")]);
+      rows.push([
+        make("span", {}, "Add ", make("b", {}, query), " as a new label"),
+        make("small", {}, found.length ? "" : "no label has this in its name"),
+      ]);
     }
-    this.list.replaceChildren(...rows.map((parts, at) => make("li", {
-      id: `add-option-${at}`, role: "option", "aria-selected": "false", onclick: () => this.choose(at),
-    }, parts)));
+    this.list.replaceChildren(
+      ...rows.map((parts, at) =>
+        make(
+          "li",
+          {
+            id: `add-option-${at}`,
+            role: "option",
+            "aria-selected": "false",
+            onclick: () => this.choose(at),
+          },
+          parts,
+        ),
+      ),
+    );
     this.list.hidden = false;
     this.place();
     this.input.setAttribute("aria-expanded", "true");
@@ -90,7 +109,8 @@ export class LabelSearch {
     if (event.key === "ArrowDown" && last >= 0) this.setActive(this.active >= last ? 0 : this.active + 1);
     else if (event.key === "ArrowUp" && last >= 0) this.setActive(this.active <= 0 ? last : this.active - 1);
     else if (event.key === "ArrowDown" && this.input.value) this.search();
-    else if (event.key === "Enter" && !event.ctrlKey && !event.metaKey && this.active >= 0) this.choose(this.active);
+    else if (event.key === "Enter" && !event.ctrlKey && !event.metaKey && this.active >= 0)
+      this.choose(this.active);
     else if (event.key === "Escape" && (this.input.value || !this.list.hidden)) {
       if (this.list.hidden) this.input.value = "";
       this.close();
@@ -103,5 +123,9 @@ export class LabelSearch {
 function matched(label, query) {
   const at = label.toLowerCase().indexOf(query.toLowerCase());
   if (at < 0) return [label];
-  return [label.slice(0, at), make("b", {}, label.slice(at, at + query.length)), label.slice(at + query.length)];
+  return [
+    label.slice(0, at),
+    make("b", {}, label.slice(at, at + query.length)),
+    label.slice(at + query.length),
+  ];
 }

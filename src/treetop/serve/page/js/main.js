@@ -13,6 +13,7 @@ import { startTheme } from "./theme.js";
 
 const served = { models: [], model: null, limits: null, feedback: true };
 served.ready = new Promise((resolve) => (served.becomeReady = resolve));
+let retrying = null;
 
 startTheme();
 startKey();
@@ -22,6 +23,7 @@ const card = new Card(served);
 startFiles(suggest, batch);
 onOpen((tab) => tab === "model" && card.show());
 startTabs();
+byId("models").addEventListener("change", (event) => choose(named(event.target.value)));
 byId("skip").addEventListener("click", (event) => {
   event.preventDefault();
   openTab("suggest");
@@ -30,17 +32,16 @@ byId("skip").addEventListener("click", (event) => {
 start();
 
 async function start() {
+  clearTimeout(retrying);
   try {
     Object.assign(served, await fetchModels());
   } catch (error) {
     notice(`${error.message} The page tries again by itself.`, { name: "Try now", run: start });
-    setTimeout(() => served.model ?? start(), 1000 * (error.wait ?? 5));
+    retrying = setTimeout(start, 1000 * (error.wait ?? 5));
     return;
   }
   clearNotice();
-  const choice = byId("models");
-  choice.replaceChildren(...served.models.map(({ name }) => make("option", { value: name }, name)));
-  choice.addEventListener("change", () => choose(named(choice.value)));
+  byId("models").replaceChildren(...served.models.map(({ name }) => make("option", { value: name }, name)));
   byId("model-choice").hidden = served.models.length < 2;
   choose(served.models.find((one) => one.default));
   served.becomeReady();

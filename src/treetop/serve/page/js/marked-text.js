@@ -35,7 +35,10 @@ export class MarkedText {
     const pieces = [];
     let done = 0;
     for (const { start, end, level } of spans(words, text)) {
-      pieces.push(text.slice(done, start), make("mark", { className: `level-${level}` }, text.slice(start, end)));
+      pieces.push(
+        text.slice(done, start),
+        make("mark", { className: `level-${level}` }, text.slice(start, end)),
+      );
       done = end;
     }
     this.behind.replaceChildren(...pieces, text.slice(done) + "\n");

@@ -10,7 +10,11 @@ export function notice(message, action = null) {
   if (place.dataset.message === message && !place.hidden) return;
   place.dataset.message = message;
   place.replaceChildren(make("span", {}, message));
-  if (action) place.append(" ", make("button", { type: "button", className: "link", onclick: action.run }, action.name));
+  if (action)
+    place.append(
+      " ",
+      make("button", { type: "button", className: "link", onclick: action.run }, action.name),
+    );
   place.hidden = false;
 }
 

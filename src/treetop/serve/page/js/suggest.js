@@ -108,7 +108,11 @@ export class Suggest {
     }
     const reasons = new Map(labels.map((suggestion) => [suggestion.label, suggestion]));
     const { text, suggestions } = this.answer;
-    this.showAnswer({ text, suggestions: suggestions.map((suggestion) => reasons.get(suggestion.label) ?? suggestion) });
+    const unexplained = { path: [], words: [] };
+    this.showAnswer({
+      text,
+      suggestions: suggestions.map((one) => reasons.get(one.label) ?? { ...one, ...unexplained }),
+    });
   }
 
   onFailure(error) {
@@ -116,7 +120,10 @@ export class Suggest {
       this.showAnswer(NOTHING);
       return notice(error.message);
     }
-    notice(`${error.message} Your text is kept; the page tries again by itself.`, { name: "Try now", run: () => this.ask() });
+    notice(`${error.message} Your text is kept; the page tries again by itself.`, {
+      name: "Try now",
+      run: () => this.ask(),
+    });
     this.waiting = setTimeout(() => this.ask(), 1000 * error.wait);
   }
 
@@ -125,14 +132,16 @@ export class Suggest {
     const { suggestions, text } = answer;
     for (const { label, text: name } of suggestions) this.decisions.names.set(label, name ?? label);
     const isProbability = this.served.model?.calibrated === true;
-    this.list.show(suggestions, { isProbability, decisions: this.decisions.made });
+    const explains = this.served.model?.explains === true;
+    this.list.show(suggestions, { isProbability, explains, decisions: this.decisions.made });
     this.attend();
     const empty = byId("suggestions-empty");
     empty.hidden = suggestions.length > 0;
     empty.textContent = text ? "Nothing fits this text. Perhaps a few more words help." : EMPTY;
     byId("more").hidden = suggestions.length < this.wanted || this.wanted >= this.served.limits.k;
     clearTimeout(this.announcing);
-    if (suggestions.length) this.announcing = setTimeout(() => announce(spoken(suggestions, isProbability)), ANNOUNCE_AFTER);
+    if (suggestions.length)
+      this.announcing = setTimeout(() => announce(spoken(suggestions, isProbability)), ANNOUNCE_AFTER);
   }
 
   showMore() {

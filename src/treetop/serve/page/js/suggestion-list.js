@@ -13,7 +13,8 @@ export class SuggestionList {
     this.handlers = handlers;
     this.rows = new Map();
     list.addEventListener("keydown", (event) => this.onKey(event));
-    for (const change of ["mouseover", "mouseleave", "focusin"]) list.addEventListener(change, () => handlers.attend());
+    for (const change of ["mouseover", "mouseleave", "focusin"])
+      list.addEventListener(change, () => handlers.attend());
     list.addEventListener("focusout", () => requestAnimationFrame(() => handlers.attend())); // when the focus has moved
   }
 
@@ -22,15 +23,19 @@ export class SuggestionList {
   }
 
   /** Shows suggestions, keeping the rows that stay (and the focus within them). */
-  show(suggestions, { isProbability, decisions }) {
+  show(suggestions, { isProbability, explains, decisions }) {
     const focused = document.activeElement;
     const best = Math.max(1e-9, ...suggestions.map((suggestion) => suggestion.score));
-    const whole = isProbability || (best <= 1 && suggestions.every((suggestion) => suggestion.score >= 0)) ? 1 : best;
+    const whole =
+      isProbability || (best <= 1 && suggestions.every((suggestion) => suggestion.score >= 0)) ? 1 : best;
     const rows = suggestions.map((suggestion) => {
       const row = this.rows.get(suggestion.label) ?? this.makeRow(suggestion);
       row.score.textContent = scoreText(suggestion.score, isProbability);
       row.bar.style.setProperty("--share", Math.min(1, Math.max(0, suggestion.score / whole)));
-      this.showReasons(row, suggestion);
+      if (suggestion.words)
+        this.showReasons(row, suggestion); // until they are there, those of the text before
+      else if (!explains)
+        row.why.replaceChildren(make("p", {}, "This model cannot tell which words led to a label."));
       this.showDecision(row, decisions.get(suggestion.label));
       return row;
     });
@@ -52,25 +57,45 @@ export class SuggestionList {
   makeRow({ label, text }) {
     const shown = text ?? label; // the readable name, where the label is a number or a code
     const id = `why-${crypto.getRandomValues(new Uint32Array(1))[0]}`;
-    const name = make("button", {
-      type: "button", className: "name", "aria-expanded": "false", "aria-controls": id,
-      onclick: () => this.toggle(label),
-    }, shown, text ? make("small", {}, ` ${label}`) : null);
+    const name = make(
+      "button",
+      {
+        type: "button",
+        className: "name",
+        "aria-expanded": "false",
+        "aria-controls": id,
+        onclick: () => this.toggle(label),
+      },
+      shown,
+      text ? make("small", {}, ` ${label}`) : null,
+    );
     const accept = decisionButton("check", `Accept ${shown}`, () => this.decide(label, "accepted"));
     const reject = decisionButton("cross", `Reject ${shown}`, () => this.decide(label, "rejected"));
     const bar = make("span", { className: "bar", "aria-hidden": "true" });
     const score = make("span", { className: "score" });
-    const place = make("span", { className: "place" });
-    const why = make("div", { className: "why", id, hidden: true });
-    const row = make("li", { className: "suggestion", onfocusin: () => this.setCurrent(row) }, name, score, accept, reject, bar, place, why);
+    const place = make("span", { className: "place", hidden: true });
+    const why = make("div", { className: "why", id, hidden: true }, "One moment…");
+    const row = make(
+      "li",
+      { className: "suggestion", onfocusin: () => this.setCurrent(row) },
+      name,
+      score,
+      accept,
+      reject,
+      bar,
+      place,
+      why,
+    );
     return Object.assign(row, { label, shown, name, score, bar, place, why, accept, reject });
   }
 
   showReasons(row, { path, words }) {
-    const above = path?.at(-1) === row.label ? path.slice(0, -1) : (path ?? []);
+    const isTree = path?.at(-1) === row.label;
+    const above = isTree ? path.slice(0, -1) : (path ?? []);
     row.place.replaceChildren(...above.map((step) => make("span", {}, branchOf(step).names)));
     row.place.hidden = !above.length;
-    row.why.replaceChildren(...[wordsBehind(words), above.length ? placeInTree(above, row, path.at(-1) === row.label) : null].filter(Boolean));
+    row.why.replaceChildren(wordsBehind(words));
+    if (above.length) row.why.append(placeInTree(above, row, isTree));
   }
 
   showDecision(row, decision) {
@@ -99,7 +124,8 @@ export class SuggestionList {
 
   /** The label that is pointed at, else the focused one, else null. */
   get attended() {
-    const row = this.list.querySelector(".suggestion:hover") ?? this.list.querySelector(".suggestion:focus-within");
+    const row =
+      this.list.querySelector(".suggestion:hover") ?? this.list.querySelector(".suggestion:focus-within");
     return row?.label ?? null;
   }
 
@@ -118,24 +144,41 @@ export class SuggestionList {
 }
 
 function decisionButton(picture, name, onclick) {
-  return make("button", {
-    type: "button", className: `decide ${picture}`, "aria-label": name, "aria-pressed": "false", title: name, onclick,
-  }, icon(picture));
+  return make(
+    "button",
+    {
+      type: "button",
+      className: `decide ${picture}`,
+      "aria-label": name,
+      "aria-pressed": "false",
+      title: name,
+      onclick,
+    },
+    icon(picture),
+  );
 }
 
 /** Each word once, with all its places added up; those that speak against the label in a line below. */
 function wordsBehind(words) {
-  const sorted = [...wordWeights(words ?? [])].sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
+  const sorted = [...wordWeights(words)].sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
   const speakFor = sorted.filter(([, weight]) => weight > 0).slice(0, MOST_WORDS);
-  const against = sorted.filter(([, weight]) => weight < 0).slice(0, MOST_WORDS / 2).map(([word]) => word);
+  const against = sorted
+    .filter(([, weight]) => weight < 0)
+    .slice(0, MOST_WORDS / 2)
+    .map(([word]) => word);
   if (!speakFor.length) return make("p", {}, "No single word stands out here.");
   const items = speakFor.map(([word, weight]) => {
     const strength = make("span", { className: "strength", "aria-hidden": "true" });
     strength.style.setProperty("--share", weight / speakFor[0][1]);
     return make("li", {}, word, strength);
   });
-  return make("div", {}, make("h3", {}, "Words behind it"), make("ul", { className: "words" }, items),
-    against.length ? make("p", { className: "hint" }, `Less so because of: ${against.join(", ")}`) : null);
+  return make(
+    "div",
+    {},
+    make("h3", {}, "Words behind it"),
+    make("ul", { className: "words" }, items),
+    against.length ? make("p", { className: "hint" }, `Less so because of: ${against.join(", ")}`) : null,
+  );
 }
 
 /** A branch of the tree is named by its most frequent labels: "[94 labels] one, another, …". */
@@ -146,12 +189,19 @@ function branchOf(name) {
 
 /** The branches above a label; of a model without a tree, who spoke for it. */
 function placeInTree(above, { shown }, isTree) {
-  const items = above.map(branchOf).map(({ names, labels }) => [names, labels ? make("small", {}, ` ${labels} labels`) : null]);
+  const items = above
+    .map(branchOf)
+    .map(({ names, labels }) => [names, labels ? make("small", {}, ` ${labels} labels`) : null]);
   if (isTree) items.push([shown]);
   const steps = items.map((parts, depth) => {
     const step = make("li", {}, parts);
     step.style.setProperty("--depth", depth);
     return step;
   });
-  return make("div", {}, make("h3", {}, isTree ? "Place in the tree" : "Where it comes from"), make("ol", { className: "branch" }, steps));
+  return make(
+    "div",
+    {},
+    make("h3", {}, isTree ? "Place in the tree" : "Where it comes from"),
+    make("ol", { className: "branch" }, steps),
+  );
 }

@@ -1,5 +1,7 @@
 // Tables and lists of texts in files: reading CSV, TSV, JSONL and TXT, writing CSV (RFC 4180).
 
+import { counted } from "./numbers.js";
+
 /** A `FileProblem` says in one sentence, with the line, why a file cannot be used. */
 export class FileProblem extends Error {}
 
@@ -19,13 +21,22 @@ export async function readFiles(files) {
   if (!content.trim()) throw new FileProblem(`${file.name} is empty.`);
   const ending = file.name.toLowerCase().split(".").pop();
   if (ending === "jsonl" || ending === "ndjson") return fromRecords(file.name, content);
-  if (ending === "csv" || ending === "tsv") return fromTable(file.name, content, ending === "tsv" ? "\t" : null);
-  return { names: ["text"], rows: lines(content).filter((line) => line.trim()).map((line) => [line]), text: 0 };
+  if (ending === "csv" || ending === "tsv")
+    return fromTable(file.name, content, ending === "tsv" ? "\t" : null);
+  return {
+    names: ["text"],
+    rows: lines(content)
+      .filter((line) => line.trim())
+      .map((line) => [line]),
+    text: 0,
+  };
 }
 
 /** UTF-8, or what spreadsheets call Unicode text (UTF-16), or else what older programs on Windows write. */
 export async function decoded(file) {
-  const bytes = await file.arrayBuffer();
+  const bytes = await file.arrayBuffer().catch(() => {
+    throw new FileProblem(`${file.name} cannot be read.`); // a folder, or gone since it was chosen
+  });
   const start = new Uint8Array(bytes).subarray(0, 4096);
   if (start[0] === 0xff && start[1] === 0xfe) return new TextDecoder("utf-16le").decode(bytes);
   if (start.includes(0)) throw new FileProblem(`${file.name} is not a text file.`);
@@ -58,16 +69,27 @@ function fromRecords(file, content) {
   return withTextColumn(file, names, rows);
 }
 
-const cellOf = (value) => (typeof value === "string" ? value.toWellFormed() : value === undefined || value === null ? "" : JSON.stringify(value));
+const cellOf = (value) =>
+  typeof value === "string"
+    ? value.toWellFormed()
+    : value === undefined || value === null
+      ? ""
+      : JSON.stringify(value);
 
 function fromTable(file, content, delimiter) {
   const [names, ...rows] = parseTable(file, content, delimiter ?? likelyDelimiter(content));
   rows.forEach((row, at) => {
     if (row.length !== names.length)
-      throw new FileProblem(`${file}, record ${at + 2}: ${row.length} cells, but the first row has ${names.length}.`);
+      throw new FileProblem(
+        `${file}, record ${at + 2}: ${counted(row.length, "cell")}, but the first row has ${names.length}.`,
+      );
   });
   if (!rows.length) throw new FileProblem(`${file} has a row of column names and nothing below it.`);
-  return withTextColumn(file, names.map((name) => name.trim()), rows);
+  return withTextColumn(
+    file,
+    names.map((name) => name.trim()),
+    rows,
+  );
 }
 
 /** The one of comma, semicolon and tab that the first line has most of. */
@@ -85,11 +107,16 @@ export function parseTable(file, content, delimiter) {
     let cell;
     if (content[at] === '"') {
       const end = closingQuote(content, at);
-      if (end < 0) throw new FileProblem(`${file}, record ${rows.length + 1}: a quotation mark is opened and never closed.`);
+      if (end < 0)
+        throw new FileProblem(
+          `${file}, record ${rows.length + 1}: a quotation mark is opened and never closed.`,
+        );
       cell = content.slice(at + 1, end).replaceAll('""', '"');
       at = end + 1;
       if (at < content.length && content[at] !== delimiter && !isBreak(content[at]))
-        throw new FileProblem(`${file}, record ${rows.length + 1}: something follows a closing quotation mark.`);
+        throw new FileProblem(
+          `${file}, record ${rows.length + 1}: something follows a closing quotation mark.`,
+        );
     } else {
       let end = at;
       while (end < content.length && content[end] !== delimiter && !isBreak(content[end])) end++;
@@ -120,7 +147,9 @@ function closingQuote(content, opening) {
 /** The column named like a text, else the one with the longest cells. */
 function withTextColumn(file, names, rows) {
   if (!rows.length) throw new FileProblem(`${file} holds no texts.`);
-  const named = TEXT_NAMES.map((name) => names.findIndex((column) => column.toLowerCase() === name)).find((at) => at >= 0);
+  const named = TEXT_NAMES.map((name) => names.findIndex((column) => column.toLowerCase() === name)).find(
+    (at) => at >= 0,
+  );
   if (named !== undefined) return { names, rows, text: named };
   const sample = rows.slice(0, 100);
   const lengths = names.map((_, at) => sample.reduce((sum, row) => sum + row[at].length, 0));
