@@ -93,8 +93,8 @@ def main() -> None:
         f"under {GOAL_MS} ms without an error, is {'met' if met else 'NOT met'}. "
         f"Memory of the server after the steady phase: {memory / 1e6:.0f} MB.\n\n"
         f"{COMMENT}\n```sh\npython bench/serving.py {options.data} --rate {options.rate:g} --seconds "
-        f"{options.seconds:g} --workers {options.workers} --output docs/benchmarks.md docs/serving.md\n```\n\n"
-        f"{markdown(HEAD, rows)}"
+        f"{options.seconds:g} --workers {options.workers} --output docs/benchmarks.md docs/serving.md\n```\n"
+        f"\n{markdown(HEAD, rows)}"
     )
     print(section)
     for output in options.output:

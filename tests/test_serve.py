@@ -139,6 +139,7 @@ def test_explanations_of_ensembles_have_parts(folder, tmp_path) -> None:
         ({"text": "a", "model": "other"}, 404, "there are: small"),
         ({"text": "a" * 100_001}, 422, "100,001 characters"),
         ({"texts": ["a"] * 257}, 422, "257"),
+        ({"texts": ["a"] * 100, "k": 1000}, 422, "too many"),
         ([], 422, "the request"),
         ("text", 422, "the request"),
     ],

@@ -40,6 +40,7 @@ def make_app(services: Services) -> ASGIApp:
         description=ABOUT,
         lifespan=lambda app: _lifespan(services),
         docs_url=None,
+        redirect_slashes=False,
         redoc_url=None,
         separate_input_output_schemas=False,
     )

@@ -62,6 +62,7 @@ class Batcher:
         loop = asyncio.get_running_loop()
         job = Job(texts, k, render, loop)
         self.waiting += len(texts)
+        self._meters.waiting.inc(len(texts))
         late = loop.call_later(self._timeout_s, _expire, job.future, self._timeout_s)
         self._queue.put(job)
         try:
@@ -69,6 +70,7 @@ class Batcher:
         finally:
             late.cancel()
             self.waiting -= len(texts)
+            self._meters.waiting.dec(len(texts))
 
     def check_room(self) -> None:
         """Refuses where too much is waiting, or would wait too long; an idle model takes any request."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -44,7 +45,7 @@ class Slot:
     """One name: the version that is served now, and the thread that predicts with it."""
 
     def __init__(self, served: ServedModel, config: ServeConfig, meters: Meters) -> None:
-        self.served = served
+        self.serve(served)
         self.seen = _mark(served.folder)
         """The manifest that was loaded, or found broken, last."""
         self.batcher = Batcher(
@@ -55,6 +56,11 @@ class Slot:
             most_waiting=config.max_waiting,
             timeout_s=config.timeout,
         )
+
+    def serve(self, served: ServedModel) -> None:
+        """From the next batch on. The index of its label names is made beside the first requests."""
+        self.served = served
+        threading.Thread(target=lambda: served.search, name="treetop-labels", daemon=True).start()
 
 
 class Models:
@@ -77,7 +83,9 @@ class Models:
         """By name; None is the first."""
         slot = self._slots.get(self.default if name is None else name)
         if slot is None:
-            raise RefusalError(404, f"there is no model {name!r}; there are: {', '.join(self._slots)}")
+            raise RefusalError(
+                404, f"there is no model {str(name)[:100]!r}; there are: {', '.join(self._slots)}"
+            )
         return slot
 
     def served(self) -> list[ServedModel]:
@@ -87,11 +95,6 @@ class Models:
         """Refuses, before anything of a request is read, where no model has room for it."""
         if len(self._slots) == 1:
             self._slots[self.default].batcher.check_room()
-
-    @property
-    def waiting(self) -> int:
-        """Texts that wait for an answer, of all models."""
-        return sum(slot.batcher.waiting for slot in self._slots.values())
 
     async def refresh(self, *, always: bool = False) -> None:
         """Loads what has changed (or, with ``always``, everything) beside what is served, then swaps.
@@ -116,7 +119,8 @@ class Models:
                     log.error("%s stays at version %s: %s", name, slot.served.version, why)
                     self._meters.loads.labels(name, "failed").inc()
                     continue
-                old, slot.served = slot.served.version, fresh
+                old = slot.served.version
+                slot.serve(fresh)
                 log.info("%s: version %s takes the place of %s", name, fresh.version, old)
                 self._meters.loads.labels(name, "loaded").inc()
 

@@ -37,6 +37,8 @@ def make_predict(services: Services) -> Callable[[Request], Awaitable[Response]]
         texts = [body.text] if one else body.texts
         check_texts(texts, config)
         check_k(body.k, config)
+        if len(texts) * body.k > config.max_labels:
+            raise RefusalError(422, f"k: {body.k:,} labels for each of {len(texts):,} texts are too many")
         slot = models[body.model]
         if body.explain:
             answer = await services.explain(slot.served, texts, body.k, body.threshold)
@@ -149,7 +151,6 @@ def make_router(services: Services) -> APIRouter:
 
     @router.get("/metrics", tags=["server"], summary="Figures for Prometheus", response_class=Response)
     async def metrics() -> Response:
-        services.meters.waiting.set(models.waiting)
         page = await asyncio.to_thread(services.meters.page)
         return Response(page, media_type=services.meters.content_type)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
+import math
 import signal
 import socket
 import sys
@@ -22,10 +22,14 @@ from .settings import LOOPBACK, ServeConfig
 
 log = logging.getLogger("treetop.serve")
 BACKLOG = 2048
+SWITCH_S = 0.001
+"""How long one thread may keep the interpreter from another: the loop and the batches take turns quickly."""
 
 
 def run(folders: dict[str, Path], config: ServeConfig) -> None:
     """Serves until a signal ends it."""
+    if config.workers > 1 and not hasattr(signal, "SIGHUP"):
+        raise ConfigError("workers: several need a system with Unix signals; leave it at 1")
     set_up_log()
     sockets = listen(config)
     if config.workers == 1:
@@ -49,34 +53,8 @@ def run_worker(
     server = Server(make_app(services), services)
     if announce:
         log_ready(services.config, listener, list(folders))
-    try:
-        import uvloop
-
-        with (
-            asyncio.Runner(loop_factory=uvloop.new_event_loop)
-            if hasattr(asyncio, "Runner")
-            else _Old(uvloop) as runner
-        ):
-            runner.run(server.serve(sockets=[listener]))
-    except ModuleNotFoundError:  # not there is on Windows
-        asyncio.run(server.serve(sockets=[listener]))
-
-
-class _Old:
-    """`asyncio.Runner` for Python 3.10."""
-
-    def __init__(self, uvloop: Any) -> None:
-        self._loop = uvloop.new_event_loop()
-
-    def __enter__(self) -> _Old:
-        asyncio.set_event_loop(self._loop)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._loop.close()
-
-    def run(self, work: Any) -> None:
-        self._loop.run_until_complete(work)
+    sys.setswitchinterval(SWITCH_S)
+    server.run(sockets=[listener])
 
 
 class Server(uvicorn.Server):
@@ -97,7 +75,7 @@ class Server(uvicorn.Server):
                 date_header=True,
                 proxy_headers=False,
                 timeout_keep_alive=30,
-                timeout_graceful_shutdown=int(config.drain),
+                timeout_graceful_shutdown=math.ceil(config.drain),
                 backlog=BACKLOG,
             )
         )
@@ -174,7 +152,7 @@ def set_up_log() -> None:
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     for name, level in (
         ("treetop.serve", logging.INFO),
-        ("uvicorn.error", logging.WARNING),
+        ("uvicorn.error", logging.ERROR),
         ("uvicorn.access", logging.INFO),
     ):
         logger = logging.getLogger(name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -37,9 +36,6 @@ class Services:
         self.draining = False
         self._explainer = ThreadPoolExecutor(1, "treetop-explain")
         self._explaining = 0
-        for served in self.models.served():
-            # The index of label names is made beside the first requests.
-            threading.Thread(target=lambda served=served: served.search, daemon=True).start()
 
     async def explain(self, served: ServedModel, texts: list[str], k: int, threshold: float | None) -> bytes:
         """Predictions of which the first are explained, a request at a time."""

@@ -40,6 +40,7 @@ class ServeConfig(Config):
     max_text: int = setting(100_000, "characters of a text", at_least=1)
     max_texts: int = setting(256, "texts of a request", at_least=1)
     max_k: int = setting(1000, "labels of a text that can be asked for", at_least=1)
+    max_labels: int = setting(50_000, "labels that can be asked for, of all texts of a request", at_least=1)
     max_explained: int = setting(
         50, "labels of a request that are explained, the best of each text first", at_least=1
     )

@@ -13,6 +13,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from ..errors import TreetopError
+from .feedback import connect
 from .metrics import SHARED_FOLDER
 from .served_model import load_served
 from .server import log_ready, run_worker, set_up_log
@@ -20,14 +21,18 @@ from .settings import ServeConfig
 
 log = logging.getLogger("treetop.serve")
 TICK_S = 0.2
-QUICK_DEATH_S = 5.0
-"""A worker that lives no longer is not replaced at once: starting it again and again would help nobody."""
+PROVEN_S = 5.0
+"""Until a worker has lived so long, one that dies ends all: it would only die again."""
+PAUSE_S = 1.0
+"""At least, between two starts in the same place."""
 
 
 def supervise(folders: dict[str, Path], config: ServeConfig, sockets: list[socket.socket]) -> None:
     """Starts the workers and sees that they run, until SIGTERM or SIGINT ends them all."""
     for name, folder in folders.items():
         load_served(name, folder, config.threads, verify=True)  # says what is wrong, once
+    if config.feedback_file is not None:
+        connect(Path(config.feedback_file)).close()
     with tempfile.TemporaryDirectory(prefix="treetop-metrics-") as figures:
         os.environ[SHARED_FOLDER] = figures
         _Crew(folders, config, sockets).run()
@@ -39,7 +44,7 @@ class _Crew:
         self._context = multiprocessing.get_context("spawn")
         self._workers: list[BaseProcess] = []
         self._started: list[float] = []
-        self._ending = False
+        self._ending = self._proven = False
 
     def run(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -68,17 +73,20 @@ class _Crew:
     def _replace_dead(self) -> None:
         from prometheus_client import multiprocess
 
+        now = time.monotonic()
         for place, worker in enumerate(self._workers):
+            lived = now - self._started[place]
             if worker.is_alive():
-                continue
-            if time.monotonic() - self._started[place] < QUICK_DEATH_S:
+                self._proven = self._proven or lived > PROVEN_S
+            elif not self._proven:
                 log.error("a worker ended with code %s right after its start: all end", worker.exitcode)
                 self._end()
                 return
-            log.error("a worker ended with code %s: another takes its place", worker.exitcode)
-            multiprocess.mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
-            self._workers[place] = self._start(place)
-            self._started[place] = time.monotonic()
+            elif lived > PAUSE_S:
+                log.error("a worker ended with code %s: another takes its place", worker.exitcode)
+                multiprocess.mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
+                self._workers[place] = self._start(place)
+                self._started[place] = now
 
     def _end(self, *_: object) -> None:
         self._ending = True
