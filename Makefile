@@ -1,6 +1,8 @@
 # make demo    install into .venv, train on embedded data, answer a few queries
 # make test    install what the tests need, check format, lint and types, run all tests
 # make docs    the documentation as a site, into build/site
+# make browser      a browser for the tests of the server's page, where it can be installed
+# make screenshots  the pictures of that page, into docs/images/
 # make bench   side by side with PECOS, Omikuji and napkinXC, into docs/benchmarks.md (under an hour; see bench/)
 # make bench-scale  growth with the number of labels, into the same page
 # make format  rewrite the code in the project's format
@@ -11,13 +13,20 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 NATIVE := CMakeLists.txt pyproject.toml $(wildcard cpp/*.?pp cpp/*.py cpp/bindings/*.?pp cpp/kernels/*.?pp)
 
-.PHONY: demo test docs bench bench-scale format lint types cpp-test cpp-test-arm clean
+.PHONY: demo test docs browser screenshots bench bench-scale format lint types cpp-test cpp-test-arm clean
 
 demo: $(VENV)/.installed
 	$(BIN)/treetop demo
 
-test: $(VENV)/.installed-test lint types cpp-test
+test: $(VENV)/.installed-test lint types cpp-test browser
 	$(BIN)/python -m pytest
+
+browser:
+	@sh tests/get_browser.sh
+
+# Of a model of Debian's package descriptions, made from the lists that apt keeps on this machine.
+screenshots: $(VENV)/.installed-test browser
+	$(BIN)/python tests/screenshots.py docs/images
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .

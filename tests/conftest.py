@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import browser
 from commands import call
 
 # Reference data sets that lie beside the checkout on our machines; tests that need them skip elsewhere.
@@ -36,3 +38,60 @@ def planted(rows: int, labels: int, features: int, seed: int) -> tuple[sparse.cs
     X = X.tocsr()
     lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
     return sparse.csr_matrix(sparse.diags(1 / lengths) @ X, dtype=np.float32), Y.tocsr()
+
+
+@pytest.fixture(scope="session")
+def topics(tmp_path_factory):
+    """The folder of a small model for the tests of the page."""
+    pytest.importorskip("fastapi", reason="the tests of the page need the extra serve")
+    from topics_page import make_model
+
+    folder = tmp_path_factory.mktemp("page") / "topics"
+    make_model(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def page_address(topics):
+    """Where `topics` is served; feedback goes into ``feedback.sqlite`` beside it."""
+    with browser.serving(topics, feedback=topics.parent / "feedback.sqlite") as (address, _):
+        yield address
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """A browser. It holds an event loop while it runs, so no other test file may run meanwhile."""
+    if browser.executable() is None:
+        pytest.skip("no Chromium is installed: make browser")
+    with browser.opened() as opened:
+        yield opened
+
+
+@pytest.fixture
+def open_page(chromium, page_address):
+    """``open_page(tab, **how)``: a fresh page; scripts that fail or are forbidden fail the test."""
+    troubles = []
+    contexts = contextlib.ExitStack()
+
+    def on_console(message):
+        if "Content Security Policy" in message.text:
+            troubles.append(message.text)
+
+    def open_at(tab="suggest", address=page_address, **how):
+        context = contexts.enter_context(chromium.new_context(**how))
+        context.set_default_timeout(10_000)
+        page = context.new_page()
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("dialog", lambda dialog: (troubles.append(dialog.message), dialog.dismiss()))
+        page.on("console", on_console)
+        page.goto(f"{address}/#/{tab}")
+        return page
+
+    with contexts:
+        yield open_at
+    assert not troubles
+
+
+@pytest.fixture
+def page(open_page):
+    return open_page()

@@ -82,6 +82,9 @@ def evaluate(
             metavar="FILE", help="Write all figures as JSON; - for standard output.", show_default=False
         ),
     ] = None,
+    card: Annotated[
+        bool, typer.Option("--card", help="Keep the main figures in MODEL, for the card that serve shows.")
+    ] = False,
     threads: Threads = None,
     device: Device = None,
     int8: Int8 = None,
@@ -92,6 +95,8 @@ def evaluate(
 
     for path in (json, per_label):
         check_output(path)
+    if card and not judged.is_dir():
+        raise ConfigError(f"--card: {judged} is not a model, so it has no card")
     wanted = parse_ks(ks)
     beside = _recipe(judged, recipe) if published or recipe is not None else None
     usual = "0.55,1.5" if beside is None else beside.data_set.name
@@ -129,6 +134,10 @@ def evaluate(
             scores_table(beside.published, values)
     if beside is not None:
         note_other_data(beside, len(truth))
+    if card:
+        from ..serve.card import measure
+
+        measure(load_model(judged, threads, device, int8), truth, judged)
 
 
 def _recipe(judged: Path, name: str | None) -> Recipe:

@@ -15,6 +15,7 @@ from .command import Debug, Quiet, add_command
 from .compare import compare
 from .data_build import build, build_help
 from .data_convert import convert
+from .data_from_feedback import from_feedback
 from .data_info import data_info
 from .data_split import split
 from .demo import demo
@@ -27,6 +28,7 @@ from .options import both_helps, format_help, method_settings_help
 from .predict import predict
 from .recipes import recipes
 from .report import report
+from .serve import serve
 from .studies import studies
 from .train import train, train_help
 from .tune import tune, tune_help
@@ -74,6 +76,7 @@ add_command(app, calibrate, help_from=calibrate_help)
 add_command(app, compare, help_from=both_helps)
 add_command(app, report, help_from=both_helps)
 add_command(app, ensemble, help_from=ensemble_help)
+add_command(app, serve)
 add_command(app, info)
 add_command(app, methods)
 add_command(app, recipes)
@@ -85,6 +88,7 @@ add_command(data, data_info, name="info", help_from=format_help)
 add_command(data, convert, help_from=format_help)
 add_command(data, split, help_from=format_help)
 add_command(data, build, help_from=build_help)
+add_command(data, from_feedback)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

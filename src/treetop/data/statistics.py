@@ -104,7 +104,7 @@ def describe(dataset: Dataset, other: Dataset | None = None) -> Statistics:
         labels_per_text=_spread(per_text),
         texts_without_labels=int((per_text == 0).sum()),
         texts_per_label=_spread(used),
-        buckets=_buckets(used),
+        buckets=frequency_buckets(used),
         head_share=_share(head, occurrences),
         words_per_text=None if words is None else _spread(words),
         empty_texts=None if words is None else int((words == 0).sum()),
@@ -159,7 +159,8 @@ def _spread(counts: Counts) -> Spread:
     return Spread(float(counts.mean()), float(np.median(counts)), int(counts.max()))
 
 
-def _buckets(used: Counts) -> tuple[Bucket, ...]:
+def frequency_buckets(used: Counts) -> tuple[Bucket, ...]:
+    """The long tail in a few numbers: labels in use by how many texts they have."""
     buckets = []
     for low, high in _BUCKETS:
         inside = used[(used >= low) & (used <= (high or used.max(initial=0)))]

@@ -1,0 +1,1 @@
+"""The server: models behind HTTP. see `settings`, `app`, `server`."""

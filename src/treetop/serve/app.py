@@ -1,0 +1,134 @@
+"""`make_app`: the routes, the page and its files, and how errors are told."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from .. import __version__
+from . import docs_page
+from .annif import make_annif_router
+from .front import Front
+from .refusals import FAILED, RefusalError, refused
+from .routes import PREDICT, make_predict, make_router
+from .services import Services
+
+log = logging.getLogger("treetop.serve")
+PAGE = Path(__file__).parent / "page"
+ABOUT = "The few right labels of a text, out of thousands to millions."
+
+
+def make_app(services: Services) -> ASGIApp:
+    """The whole server as an ASGI app; the services end with it."""
+    app = FastAPI(
+        title="treetop",
+        version=__version__,
+        description=ABOUT,
+        lifespan=lambda app: _lifespan(services),
+        docs_url=None,
+        redirect_slashes=False,
+        redoc_url=None,
+        separate_input_output_schemas=False,
+    )
+    app.include_router(make_router(services))
+    app.include_router(make_annif_router(services))
+    _add_pages(app)
+    app.add_exception_handler(RefusalError, _on_refusal)
+    app.add_exception_handler(HTTPException, _on_http_error)
+    app.add_exception_handler(RequestValidationError, _on_bad_parameters)
+    app.add_exception_handler(Exception, _on_failure)
+    if services.config.cors_origin:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(services.config.cors_origin),
+            allow_methods=["GET", "POST"],
+            allow_headers=["Authorization", "Content-Type", "X-API-Key"],
+        )
+    return Front(app, services.config, services.meters, {PREDICT: make_predict(services)})
+
+
+@contextlib.asynccontextmanager
+async def _lifespan(services: Services) -> AsyncIterator[None]:
+    loop = asyncio.get_running_loop()
+    tasks = set()
+
+    def refresh() -> None:
+        tasks.add(loop.create_task(services.models.refresh(always=True)))
+
+    if services.config.watch:
+        tasks.add(loop.create_task(services.models.watch(services.config.watch)))
+    with contextlib.suppress(NotImplementedError, RuntimeError, ValueError, AttributeError):
+        # Not on Windows, and not where a test runs the server on a thread.
+        loop.add_signal_handler(signal.SIGHUP, refresh)
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.to_thread(services.close)
+
+
+class _PageFiles(StaticFiles):
+    """Asked for anew each time (a browser mostly hears 304), so that no page mixes files of two versions."""
+
+    def file_response(self, *given: Any, **named: Any) -> Response:
+        response = super().file_response(*given, **named)
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
+
+def _add_pages(app: FastAPI) -> None:
+    app.mount("/static", _PageFiles(directory=PAGE, check_dir=False), name="static")
+
+    @app.get("/", include_in_schema=False)
+    async def index() -> Response:
+        if not (PAGE / "index.html").is_file():
+            return HTMLResponse(docs_page.render(app.openapi()))
+        return FileResponse(PAGE / "index.html", headers={"Cache-Control": "no-cache"})
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> Response:
+        return HTMLResponse(docs_page.render(app.openapi()))
+
+    @app.get("/docs.css", include_in_schema=False)
+    async def docs_style() -> Response:
+        return Response(docs_page.STYLE, media_type="text/css")
+
+
+async def _on_refusal(request: Request, error: Any) -> Response:
+    return refused(error.status, error.sentence, error.headers, request.url.path)
+
+
+async def _on_http_error(request: Request, error: Any) -> Response:
+    sentences = {
+        404: f"there is nothing at {request.url.path[:200]}",
+        405: f"{request.method} is not possible here",
+    }
+    sentence = sentences.get(error.status_code, str(error.detail))
+    return refused(error.status_code, sentence, error.headers, request.url.path)
+
+
+async def _on_bad_parameters(request: Request, error: Any) -> Response:
+    first = error.errors()[0]
+    message = str(first["msg"])
+    sentence = f"{first['loc'][-1]}: {message[:1].lower()}{message[1:]}"
+    return refused(422, sentence[:300], path=request.url.path)
+
+
+async def _on_failure(request: Request, error: Exception) -> Response:
+    """The stack trace goes to the log, never to the client."""
+    return refused(500, FAILED, path=request.url.path)

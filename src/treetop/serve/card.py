@@ -1,0 +1,96 @@
+"""The model card: what a model is made of, and figures that ``treetop evaluate --card`` measured and kept.
+
+    model/card.json      the figures, and the version of the model they were measured with
+
+A model that was saved again has another version: figures of an older one are not shown.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..data.statistics import frequency_buckets
+from ..methods import METHODS
+from .served_model import ServedModel, version_of
+
+if TYPE_CHECKING:
+    from ..data import Dataset
+    from ..methods import Method
+
+FILE = "card.json"
+KS = (1, 3, 5)
+POINTS = 100
+"""Of the long-tail curve."""
+
+
+def card_of(served: ServedModel) -> dict[str, Any]:
+    """Everything that is known; null where nothing was measured."""
+    model = served.model
+    data = dict(model.statistics)
+    data["source"] = Path(str(data["source"])).name  # folders of the server are nobody's business
+    if "calibration" in data:
+        data["calibration"] = {name: data["calibration"][name] for name in ("kind", "examples")}
+    return {
+        "model": served.name,
+        "version": served.version,
+        "method": model.name,
+        "description": METHODS[model.name][2] if model.name in METHODS else None,
+        "settings": {setting.name: setting.value for setting in model.config.settings()},
+        "data": data,
+        "long_tail": long_tail(model.label_counts),
+        "evaluation": _kept(served.folder, served.version),
+    }
+
+
+def long_tail(counts: npt.NDArray[np.int64]) -> dict[str, Any]:
+    """Labels by how many training texts they have: a few buckets, and points of the curve rank → texts."""
+    used = np.sort(counts[counts > 0])[::-1]
+    ranks = np.unique(np.rint(len(used) ** np.linspace(0, 1, POINTS)).astype(np.int64))[: len(used)]
+    return {
+        "points": [[int(rank), int(used[rank - 1])] for rank in ranks],
+        "buckets": [dataclasses.asdict(bucket) for bucket in frequency_buckets(used)],
+    }
+
+
+def measure(model: Method, truth: Dataset, folder: Path) -> None:
+    """Measures a loaded model on held-out texts and keeps the figures in its folder."""
+    from ..data.files import Output
+    from ..errors import DataError, TreetopError
+    from ..metrics import by_frequency, reliability
+
+    predictions = model.predict(truth, min(max(KS), len(model.label_counts)))
+    try:
+        bins = [item._asdict() for item in reliability(predictions, truth, k=max(KS))]
+    except DataError:  # scores are no probabilities
+        bins = None
+    buckets = by_frequency(predictions, truth, train_counts=model.label_counts, ks=KS)
+    content = {
+        "version": version_of(folder),
+        "source": Path(truth.source).name,
+        "examples": len(truth),
+        "metrics": {name: round(value, 4) for name, value in model.evaluate(truth, ks=KS).items()},
+        "by_frequency": [bucket._asdict() for bucket in buckets],
+        "calibration": bins,
+    }
+    try:
+        with Output() as output:
+            output.text(folder / FILE).write(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise TreetopError(f"{folder / FILE}: cannot be written ({error.strerror or error})") from None
+
+
+def _kept(folder: Path, version: str) -> dict[str, Any] | None:
+    """Figures of this very version, if there are any."""
+    try:
+        content = json.loads((folder / FILE).read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(content, dict) or content.pop("version", None) != version:
+        return None
+    return content

@@ -1,0 +1,76 @@
+"""`GuardedProtocol`: uvicorn's connections; how long and large the head of a request may be is limited."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+HEAD_BYTES = 32_768
+
+
+def _answer(status: str, sentence: str) -> bytes:
+    body = b'{"error": "%s"}' % sentence.encode()
+    head = f"HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
+    return f"{head}retry-after: 1\r\nconnection: close\r\n\r\n".encode() + body
+
+
+TOO_LARGE = _answer("431 Request Header Fields Too Large", "the head of the request is too large")
+TOO_LATE = _answer("408 Request Timeout", "the request did not arrive in time")
+TOO_MANY = _answer("503 Service Unavailable", "there are too many connections")
+
+
+class GuardedProtocol(HttpToolsProtocol):
+    """A client that sends its head byte by byte, or without end, is sent away; so is one too many."""
+
+    most_connections = 1000
+    head_seconds = 10.0
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._head_bytes = 0
+        self._in_head = True
+        self._late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._expect_head()
+        if len(self.connections) > self.most_connections:
+            self._send_away(TOO_MANY)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._head_is_there()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._in_head:
+            self._head_bytes += len(data)
+            if self._head_bytes > HEAD_BYTES:
+                self._send_away(TOO_LARGE)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._expect_head()
+
+    def on_headers_complete(self) -> None:
+        self._head_is_there()
+        super().on_headers_complete()
+
+    def _expect_head(self) -> None:
+        self._head_is_there()
+        self._in_head, self._head_bytes = True, 0
+        self._late = self.loop.call_later(self.head_seconds, self._send_away, TOO_LATE)
+
+    def _head_is_there(self) -> None:
+        self._in_head = False
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+    def _send_away(self, answer: bytes) -> None:
+        self._head_is_there()
+        if not self.transport.is_closing():
+            self.transport.write(answer)
+            self.transport.close()

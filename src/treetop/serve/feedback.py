@@ -1,0 +1,150 @@
+"""`FeedbackStore`: what people said of suggestions, in SQLite; nothing that was acknowledged is ever lost.
+
+One thread writes. What arrives while it waits for the disk goes into the next transaction, so the cost of a
+synchronous write is shared; a feedback is acknowledged only after the transaction it is in is on disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sqlite3
+import threading
+import time
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import NamedTuple
+
+from ..errors import TreetopError
+from .refusals import RefusalError, busy
+
+log = logging.getLogger("treetop.serve")
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS feedback (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    created REAL NOT NULL,
+    model TEXT NOT NULL,
+    version TEXT NOT NULL,
+    text TEXT NOT NULL,
+    suggested TEXT NOT NULL,
+    accepted TEXT NOT NULL,
+    rejected TEXT NOT NULL,
+    added TEXT NOT NULL,
+    client TEXT
+)"""
+INSERT = """
+INSERT INTO feedback (created, model, version, text, suggested, accepted, rejected, added, client)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+MOST_WAITING = 1000
+MOST_AT_ONCE = 200
+LOCKED_S = 20.0
+"""How long to wait for another process that writes."""
+
+
+class Feedback(NamedTuple):
+    """One row without its id; lists are lists of label names."""
+
+    model: str
+    version: str
+    text: str
+    suggested: list[str]
+    accepted: list[str]
+    rejected: list[str]
+    added: list[str]
+    client: str | None = None
+
+    def row(self) -> tuple[object, ...]:
+        lists = (self.suggested, self.accepted, self.rejected, self.added)
+        packed = (json.dumps(labels, ensure_ascii=False) for labels in lists)
+        return (time.time(), self.model, self.version, self.text, *packed, self.client)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Opens or makes the file, such that a commit is on disk when it returns."""
+    try:
+        connection = sqlite3.connect(path, timeout=LOCKED_S, isolation_level=None, check_same_thread=False)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute(SCHEMA)
+        connection.execute("SELECT id, created, model, text, accepted, rejected, added FROM feedback LIMIT 1")
+    except sqlite3.Error as error:
+        raise TreetopError(f"{path}: feedback cannot be kept there ({error})") from None
+    return connection
+
+
+class FeedbackStore:
+    """The writing end. One a process; several processes may share the file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._connection = connect(path)
+        self._queue: SimpleQueue[tuple[list[Feedback], asyncio.Future[list[int]]] | None] = SimpleQueue()
+        self._waiting = 0
+        self._thread = threading.Thread(target=self._work, name="treetop-feedback", daemon=True)
+        self._thread.start()
+
+    async def add(self, items: list[Feedback]) -> list[int]:
+        """Their ids, once they are on disk: all of them or, where that fails, none."""
+        if self._waiting >= MOST_WAITING:
+            raise busy("too much feedback is waiting to be written: try again later", 1)
+        future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
+        self._waiting += 1
+        self._queue.put((items, future))
+        try:
+            return await asyncio.shield(future)
+        finally:
+            self._waiting -= 1
+
+    def close(self) -> None:
+        """Writes what is queued and closes the file."""
+        self._queue.put(None)
+        self._thread.join()
+        self._connection.close()
+
+    def _work(self) -> None:
+        while (entry := self._queue.get()) is not None:
+            group = [entry]
+            while len(group) < MOST_AT_ONCE:
+                try:
+                    entry = self._queue.get_nowait()
+                except Empty:
+                    break
+                if entry is None:
+                    self._queue.put(None)
+                    break
+                group.append(entry)
+            outcome = self._written([items for items, _ in group])
+            for number, (_, future) in enumerate(group):
+                result = outcome if isinstance(outcome, Exception) else outcome[number]
+                future.get_loop().call_soon_threadsafe(_settle, future, result)
+
+    def _written(self, groups: list[list[Feedback]]) -> list[list[int]] | Exception:
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                ids = [
+                    [self._connection.execute(INSERT, item.row()).lastrowid or 0 for item in items]
+                    for items in groups
+                ]
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+        except sqlite3.Error as error:
+            log.error("%s: feedback was not kept: %s", self.path, error)
+            return RefusalError(503, "the feedback could not be kept: try again later", {"Retry-After": "5"})
+        except Exception as error:
+            log.exception("%s: feedback was not kept", self.path)
+            return error
+        return ids
+
+
+def _settle(future: asyncio.Future[list[int]], outcome: list[int] | Exception) -> None:
+    if future.done():
+        return
+    if isinstance(outcome, Exception):
+        future.set_exception(outcome)
+    else:
+        future.set_result(outcome)

@@ -1,0 +1,145 @@
+"""`Models`: the models that are served by name, and how a changed folder takes the place of an old one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+
+from ..errors import ConfigError, TreetopError
+from ..store import MANIFEST
+from .batching import Batcher
+from .metrics import Meters
+from .refusals import RefusalError
+from .served_model import ServedModel, load_served
+from .settings import ServeConfig
+
+log = logging.getLogger("treetop.serve")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+"""Names stand in addresses."""
+
+
+def named_folders(given: Iterable[str]) -> dict[str, Path]:
+    """``FOLDER`` is served by its own name, ``NAME=FOLDER`` by that."""
+    folders: dict[str, Path] = {}
+    for argument in given:
+        name, separator, folder = argument.partition("=")
+        if not separator or "/" in name:
+            folder, name = argument, Path(argument).resolve().name
+        if not NAME.fullmatch(name):
+            raise ConfigError(
+                f"{name!r} is no name for a model: letters, digits, '.', '_' and '-'; write NAME={folder}"
+            )
+        if name in folders:
+            raise ConfigError(f"two models are named {name!r}: write NAME=FOLDER for one of them")
+        folders[name] = Path(folder)
+    if not folders:
+        raise ConfigError("there is no model to serve")
+    return folders
+
+
+class Slot:
+    """One name: the version that is served now, and the thread that predicts with it."""
+
+    def __init__(self, served: ServedModel, config: ServeConfig, meters: Meters) -> None:
+        self.serve(served)
+        self.seen = _mark(served.folder)
+        """The manifest that was loaded, or found broken, last."""
+        self.batcher = Batcher(
+            lambda: self.served,
+            meters,
+            batch=config.batch,
+            wait_s=config.batch_wait / 1000,
+            most_waiting=config.max_waiting,
+            timeout_s=config.timeout,
+        )
+
+    def serve(self, served: ServedModel) -> None:
+        """From the next batch on. The index of its label names is made beside the first requests."""
+        self.served = served
+        threading.Thread(target=lambda: served.search, name="treetop-labels", daemon=True).start()
+
+
+class Models:
+    """Loads all models at the start; `refresh` looks for changes."""
+
+    def __init__(
+        self, folders: dict[str, Path], config: ServeConfig, meters: Meters, *, verify: bool
+    ) -> None:
+        self._config, self._meters = config, meters
+        self._refreshing = asyncio.Lock()
+        loaded = {
+            name: load_served(name, folder, config.threads, verify=verify) for name, folder in folders.items()
+        }
+        self._slots = {name: Slot(served, config, meters) for name, served in loaded.items()}
+        for name in loaded:
+            meters.loads.labels(name, "loaded").inc()
+        self.default = next(iter(loaded))
+
+    def __getitem__(self, name: str | None) -> Slot:
+        """By name; None is the first."""
+        slot = self._slots.get(self.default if name is None else name)
+        if slot is None:
+            raise RefusalError(
+                404, f"there is no model {str(name)[:100]!r}; there are: {', '.join(self._slots)}"
+            )
+        return slot
+
+    def served(self) -> list[ServedModel]:
+        return [slot.served for slot in self._slots.values()]
+
+    def check_room(self) -> None:
+        """Refuses, before anything of a request is read, where no model has room for it."""
+        if len(self._slots) == 1:
+            self._slots[self.default].batcher.check_room()
+
+    async def refresh(self, *, always: bool = False) -> None:
+        """Loads what has changed (or, with ``always``, everything) beside what is served, then swaps.
+
+        Requests go on meanwhile; those already in a batch end with the old version. A folder that cannot be
+        loaded changes nothing and is spoken of once.
+        """
+        async with self._refreshing:
+            for name, slot in self._slots.items():
+                mark = _mark(slot.served.folder)
+                if mark == slot.seen and not always:
+                    continue
+                slot.seen = mark
+                try:
+                    fresh = await asyncio.to_thread(
+                        load_served, name, slot.served.folder, self._config.threads, verify=True
+                    )
+                except Exception as error:
+                    why = (
+                        str(error) if isinstance(error, TreetopError) else f"{type(error).__name__}: {error}"
+                    )
+                    log.error("%s stays at version %s: %s", name, slot.served.version, why)
+                    self._meters.loads.labels(name, "failed").inc()
+                    continue
+                old = slot.served.version
+                slot.serve(fresh)
+                log.info("%s: version %s takes the place of %s", name, fresh.version, old)
+                self._meters.loads.labels(name, "loaded").inc()
+
+    async def watch(self, seconds: float) -> None:
+        """Refreshes for ever."""
+        while True:
+            await asyncio.sleep(seconds)
+            await self.refresh()
+
+    def close(self) -> None:
+        """Ends the threads after what is queued."""
+        for slot in self._slots.values():
+            slot.batcher.close()
+
+
+def _mark(folder: Path) -> tuple[int, int, int] | None:
+    """What tells one manifest from another without reading it."""
+    try:
+        state = (folder / MANIFEST).stat()
+    except OSError:
+        return None
+    return state.st_ino, state.st_mtime_ns, state.st_size

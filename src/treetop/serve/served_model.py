@@ -1,0 +1,119 @@
+"""`ServedModel`: one version of a model, loaded, with what its answers need."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xxhash
+
+from ..errors import ModelError
+from ..store import MANIFEST
+
+if TYPE_CHECKING:
+    from ..methods import Method
+    from ..predictions import Predictions
+    from .label_search import LabelSearch
+
+CACHED_LABELS = 100_000
+
+
+class ServedModel:
+    """Never changes once it is made: a changed folder becomes another one."""
+
+    def __init__(self, name: str, folder: Path, model: Method, version: str) -> None:
+        labels = model.labels
+        assert labels is not None
+        self.name, self.folder, self.model, self.version = name, folder, model, version
+        self.labels, self.label_texts = labels, model.label_texts
+        self.loaded_at = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+        self.opening = b'{"model":%s,"version":"%s","results":[' % (_json(name), version.encode())
+        """How an answer begins."""
+        self._parts: dict[int, bytes] = {}
+        self._search: LabelSearch | None = None
+        self._search_lock = threading.Lock()
+
+    def predict(self, texts: list[str], k: int) -> Predictions:
+        """At most ``k`` labels for each text: all where the model knows fewer."""
+        return self.model.predict(texts, min(k, len(self.labels)))
+
+    def text_of(self, label: int) -> str | None:
+        """The label's readable name, where it has one of its own."""
+        if self.label_texts is None:
+            return None
+        text = self.label_texts[label]
+        return text if text != self.labels[label] else None
+
+    def label_part(self, label: int) -> bytes:
+        """``"label":"…",`` (and ``"text":"…",`` where the label has one), ready for an answer."""
+        part = self._parts.get(label)
+        if part is None:
+            part = b'"label":%s,' % _json(self.labels[label])
+            text = self.text_of(label)
+            if text is not None:
+                part += b'"text":%s,' % _json(text)
+            if len(self._parts) >= CACHED_LABELS:
+                self._parts.clear()
+            self._parts[label] = part
+        return part
+
+    @property
+    def search(self) -> LabelSearch:
+        """Made on first use."""
+        from .label_search import LabelSearch
+
+        with self._search_lock:
+            if self._search is None:
+                self._search = LabelSearch(self.labels, self.label_texts, self.model.label_counts)
+            return self._search
+
+    def describe(self) -> dict[str, Any]:
+        """For the list of models."""
+        return {
+            "name": self.name,
+            "method": self.model.name,
+            "version": self.version,
+            "labels": len(self.labels),
+            "examples": self.model.statistics["examples"],
+            "loaded_at": self.loaded_at,
+            "explains": self.model.can_explain,
+            "calibrated": self.model.calibration is not None,
+        }
+
+
+def version_of(folder: Path) -> str:
+    """A digest of what the folder holds: of its manifest, which has the checksums of everything else."""
+    try:
+        return xxhash.xxh3_64_hexdigest((folder / MANIFEST).read_bytes())
+    except OSError as error:
+        raise ModelError(f"{folder} is not a model folder: {error.strerror or error}") from None
+
+
+def load_served(name: str, folder: Path, threads: int, *, verify: bool) -> ServedModel:
+    """Loads the folder and sees that it answers."""
+    from ..methods import load
+
+    while True:
+        version = version_of(folder)
+        model = load(folder, verify=verify, threads=threads)
+        if version_of(folder) == version:  # else saved again meanwhile
+            break
+    if not model.takes_texts:
+        raise ModelError(f"{folder} takes features, not texts, so it cannot be served")
+    served = ServedModel(name, folder, model, version)
+    served.predict(["a first text: pages are read in, and a model that cannot answer shows it"], 1)
+    return served
+
+
+def _json(text: str) -> bytes:
+    return json.dumps(text, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def score_texts(scores: np.ndarray) -> list[str]:
+    """The fewest digits that tell each float32 apart."""
+    listed: list[str] = scores.astype(np.str_).tolist()
+    return listed

@@ -1,0 +1,160 @@
+"""A small model, and servers of it: in this process, or in one of their own."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import treetop
+
+TOPICS = {
+    "animals": ("cat dog horse", "fur paws tail"),
+    "cooking": ("pan oven recipe", "boil fry bake"),
+    "networks": ("packet router socket", "tcp udp port"),
+    "music": ("guitar piano song", "chord melody rhythm"),
+    "Über-Straße": ("strasse auto ampel", "fahren bremsen parken"),
+}
+SLOW = """
+import sys, time
+from treetop.serve import served_model
+fast = served_model.ServedModel.predict
+seconds = float(sys.argv.pop(1))
+served_model.ServedModel.predict = lambda self, texts, k: (time.sleep(seconds), fast(self, texts, k))[1]
+from treetop.cli.main import main
+main()
+"""
+
+
+def examples(extra: str = "") -> treetop.Dataset:
+    """Texts of a few words each, with one or two labels; ``extra`` is one more label."""
+    topics = TOPICS | ({extra: ("zebra quark", "violet nimbus")} if extra else {})
+    texts, labels = [], []
+    for number in range(8):
+        for topic, (first, second) in topics.items():
+            words = f"{first} {second}".split()
+            texts.append(" ".join(words[number % 3 :] + words[: number % 2 + 1]) + f" text {number}")
+            labels.append([topic] if number % 2 else [topic, f"{topic} {number % 4}"])
+    return treetop.Dataset.from_texts(texts, labels)
+
+
+def save_model(folder: Path, extra: str = "", **settings: Any) -> treetop.XRLinear:
+    model = treetop.XRLinear(threads=1, **settings).fit(examples(extra))
+    model.save(folder)
+    return model
+
+
+class Live:
+    """A server in a process of its own."""
+
+    def __init__(self, process: subprocess.Popen[str], port: int, lines: list[str]) -> None:
+        self.process, self.port, self.lines = process, port, lines
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        headers: dict[str, str] | None = None,
+        timeout: float = 20,
+    ) -> tuple[int, Any, dict[str, str]]:
+        """Status, JSON (or text), and headers with small letters."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        try:
+            return request(connection, method, path, body, headers)
+        finally:
+            connection.close()
+
+    def predict(self, text: str, **more: Any) -> tuple[int, Any]:
+        return self.ask("POST", "/v1/predict", {"text": text, **more})[:2]
+
+    def wait_for(self, words: str, seconds: float = 20) -> str:
+        """The log line that has these words."""
+        return until(lambda: next((line for line in self.lines if words in line), None), seconds, words)
+
+    def resident(self) -> int:
+        """Bytes of memory."""
+        pages = Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def request(
+    connection: http.client.HTTPConnection,
+    method: str,
+    path: str,
+    body: Any = None,
+    headers: dict[str, str] | None = None,
+) -> tuple[int, Any, dict[str, str]]:
+    """Over a connection that stays open."""
+    raw = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+    kind = {} if raw is None else {"Content-Type": "application/json"}
+    connection.request(method, path, raw, kind | (headers or {}))
+    response = connection.getresponse()
+    content = response.read()
+    found = {name.lower(): value for name, value in response.getheaders()}
+    if found.get("content-type", "").startswith("application/json"):
+        return response.status, json.loads(content), found
+    return response.status, content.decode(), found
+
+
+def until(check: Any, seconds: float, what: str) -> Any:
+    """What ``check`` gives, once it gives something."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = check()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"{what}: nothing within {seconds} s")
+
+
+@contextlib.contextmanager
+def live(*arguments: object, slow: float | None = None) -> Iterator[Live]:
+    """``treetop serve`` on a free port; ended, and its end awaited, whatever happens."""
+    start = ["-m", "treetop"] if slow is None else ["-c", SLOW, str(slow)]
+    command = [sys.executable, *start, "serve", *map(str, arguments), "--port", "0"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    lines: list[str] = []
+
+    def collect() -> None:
+        assert process.stderr is not None
+        for line in process.stderr:
+            lines.append(line.rstrip())
+
+    reader = threading.Thread(target=collect, daemon=True)
+    reader.start()
+    try:
+        server = Live(process, 0, lines)
+        try:
+            line = server.wait_for(" at http://", 60)
+        except AssertionError:
+            raise AssertionError("\n".join(lines)) from None
+        server.port = int(re.search(r":(\d+)$", line)[1])  # type: ignore[index]
+        until(lambda: _ready(server), 60, "readyz")
+        yield server
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        process.wait()
+        reader.join(5)
+
+
+def _ready(server: Live) -> bool:
+    try:
+        return server.ask("GET", "/readyz")[0] == 200
+    except OSError:
+        return False

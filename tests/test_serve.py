@@ -1,0 +1,511 @@
+"""The server's routes, in this process: answers, refusals, keys, headers, feedback, Annif's interface."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+import treetop
+from serving import examples, save_model
+from treetop.errors import ConfigError, ModelError
+from treetop.serve.app import make_app
+from treetop.serve.models import named_folders
+from treetop.serve.services import Services
+from treetop.serve.settings import ServeConfig
+
+TEXT = "a cat with fur plays the guitar"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("models") / "small"
+    save_model(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(folder) -> Any:
+    return treetop.load(folder)
+
+
+def client(folder: Path | dict[str, Path], tmp: Path, **settings: Any) -> TestClient:
+    folders = folder if isinstance(folder, dict) else {"small": folder}
+    config = ServeConfig(**({"feedback": str(tmp / "feedback.sqlite"), "watch": 0} | settings))
+    return TestClient(
+        make_app(Services(folders, config)), base_url="http://127.0.0.1", raise_server_exceptions=False
+    )
+
+
+@pytest.fixture(scope="module")
+def server(folder, tmp_path_factory):
+    with client(folder, tmp_path_factory.mktemp("feedback")) as asked:
+        yield asked
+
+
+def ask(server: TestClient, body: Any) -> Any:
+    answer = server.post("/v1/predict", json=body)
+    return answer.status_code, answer.json()
+
+
+# -- predictions ---------------------------------------------------------------------------------------------
+
+
+def test_predictions_are_those_of_the_model(server, model) -> None:
+    texts = list(examples().texts)[:20]
+    status, answer = ask(server, {"texts": texts, "k": 4})
+    assert status == 200 and answer["model"] == "small" and len(answer["results"]) == len(texts)
+    for expected, result in zip(model.predict(texts, 4), answer["results"], strict=True):
+        assert [entry["label"] for entry in result["labels"]] == [label for label, _ in expected]
+        scores = np.array([entry["score"] for entry in result["labels"]], np.float32)
+        assert (scores == np.array([score for _, score in expected], np.float32)).all()
+
+
+def test_one_text_and_several_give_the_same(server) -> None:
+    one = ask(server, {"text": TEXT})[1]["results"]
+    assert (
+        one
+        == ask(server, {"texts": [TEXT]})[1]["results"]
+        == [ask(server, {"texts": [TEXT, "x"]})[1]["results"][0]]
+    )
+    assert len(one[0]["labels"]) == 10
+
+
+def test_k_beyond_the_labels_gives_all_and_a_threshold_cuts(server, model) -> None:
+    everything = ask(server, {"text": TEXT, "k": 1000})[1]["results"][0]["labels"]
+    assert len(everything) <= len(model.labels)
+    some = ask(server, {"text": TEXT, "k": 1000, "threshold": 0.2})[1]["results"][0]["labels"]
+    assert some == [entry for entry in everything if entry["score"] > 0.2] and 0 < len(some) < len(everything)
+
+
+def test_an_empty_text_is_answered(server) -> None:
+    assert ask(server, {"text": ""})[0] == 200
+
+
+def test_words_of_an_explanation_stand_in_the_text(server, model) -> None:
+    text = "ein Äuto: fahren, 🐈 bremsen und parken"
+    status, answer = ask(server, {"text": text, "k": 2, "explain": True})
+    assert status == 200
+    best = answer["results"][0]["labels"][0]
+    assert best["label"] == "Über-Straße" and best["path"][-1] == "Über-Straße"
+    assert {"fahren", "bremsen", "parken"} <= {entry["word"] for entry in best["words"]}
+    for entry in best["words"]:
+        assert text[entry["start"] : entry["end"]] == entry["word"]
+    # What the words add is what the explanation's terms add, over the whole path.
+    explanation = model.explain(text, "Über-Straße")
+    terms = [term for step in explanation.path for term in step.terms if term.spans]
+    assert sum(e["weight"] for e in best["words"]) == pytest.approx(
+        sum(t.contribution for t in terms), abs=1e-4
+    )
+
+
+def test_so_many_labels_are_explained(folder, tmp_path) -> None:
+    with client(folder, tmp_path, max_explained=6) as server:
+        results = ask(server, {"texts": [TEXT, "pan oven"], "k": 5, "explain": True})[1]["results"]
+    assert [["words" in entry for entry in result["labels"]] for result in results] == [
+        [True] * 3 + [False] * 2
+    ] * 2
+
+
+def test_explanations_of_ensembles_have_parts(folder, tmp_path) -> None:
+    treetop.Ensemble([treetop.load(folder), treetop.load(folder)]).save(tmp_path / "both")
+    with client({"both": tmp_path / "both"}, tmp_path) as server:
+        status, answer = ask(server, {"text": TEXT, "k": 1, "explain": True})
+    best = answer["results"][0]["labels"][0]
+    assert status == 200 and len(best["parts"]) == 2 and best["path"] and best["words"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "words"),
+    [
+        ({}, 422, "either text or texts"),
+        ({"text": "a", "texts": ["b"]}, 422, "either text or texts"),
+        ({"texts": []}, 422, "texts"),
+        ({"texts": ["a", 7]}, 422, "texts.1"),
+        ({"text": None}, 422, "text"),
+        ({"text": "a", "k": 0}, 422, "k:"),
+        ({"text": "a", "k": 1001}, 422, "at most 1,000"),
+        ({"text": "a", "k": "5"}, 422, "k:"),
+        ({"text": "a", "k": True}, 422, "k:"),
+        ({"text": "a", "k": 10**40}, 422, "k"),
+        ({"text": "a", "threshold": 1.5}, 422, "threshold"),
+        ({"text": "a", "treshold": 0.5}, 422, "'treshold'"),
+        ({"text": "a", "model": "other"}, 404, "there are: small"),
+        ({"text": "a" * 100_001}, 422, "100,001 characters"),
+        ({"texts": ["a"] * 257}, 422, "257"),
+        ({"texts": ["a"] * 100, "k": 1000}, 422, "too many"),
+        ([], 422, "the request"),
+        ("text", 422, "the request"),
+    ],
+)
+def test_a_bad_request_gets_one_sentence(server, body, status, words) -> None:
+    found, answer = ask(server, body)
+    assert found == status and set(answer) == {"error"} and words in answer["error"], answer
+
+
+@pytest.mark.parametrize(
+    ("raw", "kind", "status"),
+    [
+        (b"", "application/json", 400),
+        (b"{", "application/json", 400),
+        (b'{"text": "\xff\xfe"}', "application/json", 400),
+        (b'{"text": "\\ud800"}', "application/json", 400),
+        (b'{"text": NaN}', "application/json", 422),
+        (b'{"text": "a", "threshold": NaN}', "application/json", 422),
+        (b"[" * 100_000 + b"]" * 100_000, "application/json", 400),
+        (b'{"a":' * 50_000 + b"1" + b"}" * 50_000, "application/json", 400),
+        (b'{"text": "a"}', "text/plain", 415),
+        (b'{"text": "a"}', "", 415),
+        (b"x" * 4_000_001, "application/json", 413),
+        (b'{"text": "' + b"a" * 10_000_000 + b'"}', "application/json", 413),
+    ],
+)
+def test_garbage_is_refused(server, raw, kind, status) -> None:
+    answer = server.post("/v1/predict", content=raw, headers={"content-type": kind})
+    assert answer.status_code == status and set(answer.json()) == {"error"}, answer.text
+
+
+def test_many_errors_in_one_body_cost_little(server) -> None:
+    for body in ({"texts": [1] * 1_000_000}, {f"a{n}": 1 for n in range(300_000)}):
+        began = time.monotonic()
+        assert ask(server, body)[0] in (413, 422)
+        assert time.monotonic() - began < 5
+
+
+def test_a_failure_inside_is_not_told(folder, tmp_path, monkeypatch) -> None:
+    with client(folder, tmp_path) as server:
+        monkeypatch.setattr("treetop.serve.served_model.ServedModel.predict", lambda *_: 1 / 0)
+        answer = server.post("/v1/predict", json={"text": "a"})
+        assert answer.status_code == 500 and "ZeroDivision" not in answer.text and "Trace" not in answer.text
+        monkeypatch.undo()
+        assert server.post("/v1/predict", json={"text": "a"}).status_code == 200
+
+
+def test_one_bad_text_does_not_spoil_a_batch(folder, tmp_path) -> None:
+    """A model that fails on some texts answers the other requests of the same batch."""
+    from treetop.serve.batching import Batcher
+    from treetop.serve.metrics import Meters
+    from treetop.serve.served_model import load_served
+
+    class Fussy:
+        def __init__(self) -> None:
+            self.inner = load_served("small", folder, 1, verify=True)
+
+        def predict(self, texts, k):
+            time.sleep(0.05)
+            if "bad" in texts:
+                raise ValueError("no")
+            return self.inner.predict(texts, k)
+
+    import asyncio
+
+    async def work() -> list[Any]:
+        fussy = Fussy()
+        batcher = Batcher(lambda: fussy, Meters(), batch=8, wait_s=0, most_waiting=99, timeout_s=9)  # type: ignore[arg-type,return-value]
+        rows = lambda served, predictions, first, last: f"{last - first} {len(predictions)}".encode()  # noqa: E731
+        jobs = [batcher.answer([text], 2, rows) for text in ("first", "a", "bad", "b", "c")]
+        done = await asyncio.gather(*jobs, return_exceptions=True)
+        batcher.close()
+        return done
+
+    first, a, bad, b, c = asyncio.run(work())
+    assert first == b"1 1" and a == b == c == b"1 1" and isinstance(bad, ValueError)
+
+
+# -- models, card, labels ------------------------------------------------------------------------------------
+
+
+def test_models_and_their_names(folder, tmp_path) -> None:
+    save_model(tmp_path / "other", "zebras")
+    with client({"small": folder, "b": tmp_path / "other"}, tmp_path) as server:
+        answer = server.get("/v1/models").json()
+        assert [(m["name"], m["default"]) for m in answer["models"]] == [("small", True), ("b", False)]
+        assert answer["models"][0]["version"] != answer["models"][1]["version"]
+        assert answer["limits"]["texts"] == 256 and answer["feedback"] is True
+        status, found = ask(server, {"text": "zebra quark violet", "k": 1, "model": "b"})
+        assert status == 200 and found["results"][0]["labels"][0]["label"].startswith("zebras")
+
+
+def test_names_of_models() -> None:
+    assert list(named_folders(["a/b/small", "x=a/b/small"])) == ["small", "x"]
+    for bad in (["a/b", "c/b"], ["a b"], ["é=x"], []):
+        with pytest.raises(ConfigError):
+            named_folders(bad)
+
+
+def test_a_card_has_what_is_known_and_what_was_measured(folder, tmp_path, run) -> None:
+    with client(folder, tmp_path) as server:
+        card = server.get("/v1/models/small/card").json()
+        assert card["method"] == "xr-linear" and card["evaluation"] is None
+        assert card["long_tail"]["points"][0] == [1, 8]
+        assert sum(bucket["labels"] for bucket in card["long_tail"]["buckets"]) == card["data"]["labels_used"]
+        treetop.write(examples(), tmp_path / "test.jsonl")
+        assert run("evaluate", folder, tmp_path / "test.jsonl", "--card").code == 0
+        measured = server.get("/v1/models/small/card").json()["evaluation"]
+        assert measured["source"] == "test.jsonl" and measured["metrics"]["P@1"] > 90
+        assert [bucket["name"] for bucket in measured["by_frequency"]] == ["unseen", "tail", "middle", "head"]
+        assert server.get("/v1/models/other/card").status_code == 404
+    save_model(folder, seed=1)  # another version: the figures are not its own
+    with client(folder, tmp_path) as server:
+        assert server.get("/v1/models/small/card").json()["evaluation"] is None
+
+
+def test_label_search_route(server) -> None:
+    found = server.get("/v1/labels", params={"q": "strasse", "limit": 3}).json()
+    assert found[0] == {"label": "Über-Straße", "texts": 8} and len(found) == 3
+    assert server.get("/v1/labels").json()[0]["texts"] == 8
+    for wrong in ({"limit": 0}, {"limit": 101}, {"limit": "x"}, {"q": "a" * 201}):
+        answer = server.get("/v1/labels", params=wrong)
+        assert answer.status_code == 422 and set(answer.json()) == {"error"}
+    assert server.get("/v1/labels", params={"model": "no"}).status_code == 404
+
+
+# -- feedback ------------------------------------------------------------------------------------------------
+
+
+def test_feedback_becomes_training_data(folder, tmp_path, run) -> None:
+    file = tmp_path / "feedback.sqlite"
+    with client(folder, tmp_path) as server:
+        told = [
+            {"text": "zebra quark violet", "accepted": ["animals"], "added": ["stripes"], "client": "eva"},
+            {
+                "text": "piano song",
+                "suggested": ["music", "cooking"],
+                "accepted": ["music"],
+                "rejected": ["cooking"],
+            },
+            {"text": "nothing right", "rejected": ["music"]},
+            {"text": "piano song", "rejected": ["music"], "added": ["Über-Straße"]},
+        ]
+        ids = [server.post("/v1/feedback", json=item) for item in told]
+        assert [answer.status_code for answer in ids] == [201] * 4
+        assert [answer.json()["id"] for answer in ids] == [1, 2, 3, 4]
+    connection = sqlite3.connect(file)
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert connection.execute("SELECT model, client FROM feedback WHERE id = 1").fetchone() == (
+        "small",
+        "eva",
+    )
+    connection.close()
+    out = tmp_path / "new.jsonl"
+    done = run("data", "from-feedback", file, "--output", out, quiet=False)
+    assert done.code == 0 and "2 examples from 4 feedbacks, 1 texts" in done.err and "--after 4" in done.err
+    read = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    assert [(item["text"], item["labels"]) for item in read] == [
+        ("zebra quark violet", ["animals", "stripes"]),
+        ("piano song", ["Über-Straße"]),
+    ]
+    run("data", "from-feedback", file, "--output", out, "--after", 4).sentence(
+        2, "feedback.sqlite", "after number 4"
+    )
+    run("data", "from-feedback", file, "--output", out, "--model", "b").sentence(2, "'b'")
+    save_model(tmp_path / "model", keep_data=True)
+    treetop.write(examples(), tmp_path / "train.jsonl")
+    assert run("data", "from-feedback", file, "--output", out).code == 0
+    assert run("update", tmp_path / "model", out).code == 0
+    assert treetop.load(tmp_path / "model").labels.position("stripes") >= 0
+
+
+def test_from_feedback_refuses_other_files(run, tmp_path) -> None:
+    (tmp_path / "x").write_text("no database " * 100)
+    sqlite3.connect(tmp_path / "empty.sqlite").close()
+    for name, words in (
+        ("x", "not a file of feedback"),
+        ("empty.sqlite", "feedback"),
+        ("none", "no such file"),
+    ):
+        run("data", "from-feedback", tmp_path / name, "-o", tmp_path / "out.jsonl").sentence(2, name, words)
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"text": "a"},
+        {"text": "", "accepted": ["b"]},
+        {"text": "a", "accepted": [""]},
+        {"text": "a", "accepted": "b"},
+        {"text": "a", "accepted": ["b" * 1001]},
+        {"text": "a", "accepted": ["b"] * 1001},
+        {"accepted": ["b"]},
+    ],
+)
+def test_bad_feedback_is_refused(server, body) -> None:
+    answer = server.post("/v1/feedback", json=body)
+    assert answer.status_code == 422 and set(answer.json()) == {"error"}
+
+
+def test_a_label_cannot_be_right_and_wrong(server) -> None:
+    answer = server.post("/v1/feedback", json={"text": "a", "accepted": ["b"], "rejected": ["b"]})
+    assert answer.status_code == 409 and "'b'" in answer.json()["error"]
+
+
+def test_feedback_can_be_off(folder, tmp_path) -> None:
+    with client(folder, tmp_path, feedback="none") as server:
+        answer = server.post("/v1/feedback", json={"text": "a", "accepted": ["b"]})
+        assert answer.status_code == 503 and "no feedback" in answer.json()["error"]
+        assert server.get("/v1/models").json()["feedback"] is False
+    assert not list(tmp_path.iterdir())
+
+
+# -- safety --------------------------------------------------------------------------------------------------
+
+
+def test_every_answer_has_the_headers(server) -> None:
+    for path in ("/", "/docs", "/healthz", "/v1/models", "/nothing", "/v1/predict", "/static/nothing"):
+        headers = server.get(path).headers
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff" and "server" not in headers
+        assert "access-control-allow-origin" not in headers
+
+
+def test_only_its_own_names_reach_a_server_on_loopback(folder, tmp_path) -> None:
+    with client(folder, tmp_path, allow_host=("labels.example",)) as server:
+        for host in ("127.0.0.1:8000", "localhost", "[::1]:80", "labels.example", "LABELS.example:1"):
+            assert server.get("/v1/models", headers={"host": host}).status_code == 200
+        for host in ("evil.example", "127.0.0.1.evil.example", ""):
+            assert server.get("/v1/models", headers={"host": host}).status_code == 421
+    with client(folder, tmp_path, host="0.0.0.0") as server:
+        assert server.get("/v1/models", headers={"host": "any.example"}).status_code == 200
+
+
+def test_keys(folder, tmp_path) -> None:
+    (tmp_path / "keys").write_text("# of eva\nsecret-key-of-eva\n\nanother-secret-key\n")
+    with client(folder, tmp_path, api_keys=str(tmp_path / "keys")) as server:
+        for path in ("/healthz", "/readyz", "/", "/docs", "/openapi.json"):
+            assert server.get(path).status_code == 200
+        for path in ("/v1/models", "/v1/labels", "/metrics", "/v1/projects", "/v1/models/small/card"):
+            refused = server.get(path)
+            assert refused.status_code == 401 and refused.headers["www-authenticate"] == "Bearer"
+            for headers in (
+                {"x-api-key": "another-secret-key"},
+                {"authorization": "bearer secret-key-of-eva"},
+            ):
+                assert server.get(path, headers=headers).status_code == 200
+            for wrong in (
+                {"x-api-key": ""},
+                {"x-api-key": "# of eva"},
+                {"authorization": "Basic secret-key-of-eva"},
+            ):
+                assert server.get(path, headers=wrong).status_code == 401
+        assert server.post("/v1/predict", json={"text": "a"}).status_code == 401
+        assert server.post("/v1/feedback", json={"text": "a", "added": ["b"]}).status_code == 401
+    for content in ("", "# none\n", "short\n"):
+        (tmp_path / "keys").write_text(content)
+        with pytest.raises(ConfigError, match="key"):
+            client(folder, tmp_path, api_keys=str(tmp_path / "keys"))
+
+
+def test_other_origins_only_where_asked(folder, tmp_path) -> None:
+    with client(folder, tmp_path, cors_origin=("https://a.example",)) as server:
+        for origin, allowed in (("https://a.example", "https://a.example"), ("https://b.example", None)):
+            answer = server.post("/v1/predict", json={"text": "a"}, headers={"origin": origin})
+            assert answer.status_code == 200
+            assert answer.headers.get("access-control-allow-origin") == allowed
+
+
+def test_files_outside_the_page_are_not_given(server) -> None:
+    for path in ("/static/../app.py", "/static/%2e%2e/app.py", "/static/..%2fapp.py", "/static//etc/passwd"):
+        assert server.get(path).status_code == 404
+
+
+def test_too_much_waiting_is_turned_away_and_recovers(folder, tmp_path, monkeypatch) -> None:
+    import asyncio
+
+    import httpx
+
+    from treetop.serve.served_model import ServedModel
+
+    fast = ServedModel.predict
+    app = make_app(Services({"small": folder}, ServeConfig(feedback="none", max_waiting=8, batch=4, watch=0)))
+    monkeypatch.setattr(ServedModel, "predict", lambda *given: (time.sleep(0.1), fast(*given))[1])
+
+    async def work() -> tuple[list[httpx.Response], httpx.Response]:
+        transport = httpx.ASGITransport(app)  # type: ignore[arg-type]
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as asked:
+            body = {"text": "a"}
+            many = await asyncio.gather(*(asked.post("/v1/predict", json=body) for _ in range(40)))
+            return many, await asked.post("/v1/predict", json=body)
+
+    many, after = asyncio.run(work())
+    statuses = [answer.status_code for answer in many]
+    assert set(statuses) == {200, 429} and statuses.count(200) >= 8
+    assert all(int(answer.headers["retry-after"]) >= 1 for answer in many if answer.status_code == 429)
+    assert after.status_code == 200
+
+
+def test_a_slow_model_times_out(folder, tmp_path, monkeypatch) -> None:
+    from treetop.serve.served_model import ServedModel
+
+    fast = ServedModel.predict
+    with client(folder, tmp_path, timeout=0.2) as server:
+        monkeypatch.setattr(ServedModel, "predict", lambda *given: (time.sleep(0.6), fast(*given))[1])
+        began = time.monotonic()
+        answer = server.post("/v1/predict", json={"text": "a"})
+        assert (
+            answer.status_code == 503 and "0.2 s" in answer.json()["error"] and time.monotonic() - began < 0.5
+        )
+
+
+# -- the rest ------------------------------------------------------------------------------------------------
+
+
+def test_figures_for_prometheus(folder, tmp_path) -> None:
+    with client(folder, tmp_path) as server:
+        for _ in range(3):
+            server.post("/v1/predict", json={"texts": ["a", "b"]})
+        server.get("/made/up/by/a/client")
+        page = server.get("/metrics").text
+    assert 'treetop_requests_total{route="/v1/predict",status="200"} 3.0' in page
+    assert "treetop_texts_total 6.0" in page and "treetop_batch_texts_sum 6.0" in page
+    assert 'route="other"' in page and "made" not in page
+
+
+def test_pages(server) -> None:
+    docs = server.get("/docs")
+    assert docs.status_code == 200 and "/v1/predict" in docs.text and "<script" not in docs.text
+    assert server.get("/docs.css").headers["content-type"].startswith("text/css")
+    assert server.get("/openapi.json").json()["info"]["title"] == "treetop"
+    assert "text/html" in server.get("/").headers["content-type"]
+
+
+def test_what_cannot_be_served(folder, tmp_path, run) -> None:
+    run("serve", tmp_path / "none", "--port", 0).sentence(2, "none", "not a model folder")
+    assert not Path("feedback.sqlite").exists()
+    run("serve", folder, folder).sentence(2, "two models")
+    run("serve", folder, "--workers", "0").sentence(2, "workers")
+    run("serve", folder, "--port", 0, "--feedback", tmp_path / "no" / "such.sqlite").sentence(
+        1, "such.sqlite", "kept"
+    )
+    run("serve", folder, "--host", "192.0.2.1", "--feedback", "none").sentence(1, "192.0.2.1")
+    X, Y = np.eye(6, dtype=np.float32), np.eye(6, dtype=np.float32)
+    treetop.XRLinear().fit(X, Y).save(tmp_path / "matrix")
+    with pytest.raises(ModelError, match="features"):
+        client({"m": tmp_path / "matrix"}, tmp_path)
+
+
+def test_annif_projects(server) -> None:
+    assert server.get("/v1/").json()["title"] == "treetop"
+    project = server.get("/v1/projects/small").json()
+    assert project in server.get("/v1/projects").json()["projects"] and project["is_trained"] is True
+    missing = server.get("/v1/projects/none")
+    assert missing.status_code == 404 and "none" in missing.json()["detail"]
+    for form, words in (
+        ({}, "text"),
+        ({"text": "a", "limit": "x"}, "limit"),
+        ({"text": "a", "threshold": "nan"}, "threshold"),
+    ):
+        answer = server.post("/v1/projects/small/suggest", data=form or {"no": "text"})
+        assert answer.status_code == 422 and words in answer.json()["error"]
+    bad = server.post(
+        "/v1/projects/small/suggest",
+        content=b"text=%ff",
+        headers={"content-type": "application/x-www-form-urlencoded"},
+    )
+    assert bad.status_code == 400

@@ -1,0 +1,370 @@
+"""The server as a process: signals, kills, hot swaps, workers, slow and hostile clients."""
+
+from __future__ import annotations
+
+import http.client
+import itertools
+import json
+import os
+import signal
+import socket
+import sqlite3
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from annif_client import AnnifClient
+
+from serving import live, request, save_model, until
+
+TEXT = "cat dog horse fur paws tail"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("models") / "small"
+    save_model(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(folder, tmp_path_factory):
+    """With short times and a small limit on connections, for clients that do not behave."""
+    feedback = tmp_path_factory.mktemp("feedback") / "feedback.sqlite"
+    with live(folder, "--feedback", feedback, "--timeout", 1, "--max-connections", 60) as running:
+        yield running
+
+
+class Asking:
+    """Threads that predict over connections of their own until told to stop, and what they got."""
+
+    def __init__(self, port: int, threads: int = 4) -> None:
+        self.statuses: Counter[Any] = Counter()
+        self.versions: set[str] = set()
+        self._port, self._stop = port, threading.Event()
+        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(threads)]
+
+    def __enter__(self) -> Asking:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join(20)
+
+    def _work(self) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=20)
+        while not self._stop.is_set():
+            try:
+                status, answer, _ = request(connection, "POST", "/v1/predict", {"text": TEXT, "k": 2})
+            except Exception as error:
+                self.statuses[repr(error)] += 1
+                connection.close()
+                continue
+            self.statuses[status] += 1
+            if status == 200:
+                assert len(answer["results"][0]["labels"]) == 2
+                self.versions.add(answer["version"])
+        connection.close()
+
+
+# -- models change -------------------------------------------------------------------------------------------
+
+
+def test_hot_swap_drops_nothing_and_a_broken_folder_keeps_the_old_model(tmp_path) -> None:
+    folder = tmp_path / "model"
+    save_model(folder)
+    with live(folder, "--feedback", "none", "--watch", 0.1) as server:
+        first = server.predict(TEXT)[1]["version"]
+        with Asking(server.port) as asking:
+            until(lambda: asking.statuses[200] > 20, 20, "answers")
+            save_model(folder, "zebras")
+            server.wait_for("takes the place of")
+            until(lambda: len(asking.versions) == 2, 20, "the new version")
+            manifest = (folder / "manifest.json").read_text()
+            (folder / "manifest.json").write_text("{")
+            line = server.wait_for("stays at version")
+            assert "manifest.json is damaged" in line
+            time.sleep(0.5)
+            assert sum("stays at version" in line for line in server.lines) == 1  # spoken of once
+            status, answer = server.predict("zebra quark violet nimbus", k=1)
+            assert status == 200 and answer["results"][0]["labels"][0]["label"].startswith("zebras")
+            (folder / "manifest.json").write_text(manifest)
+            until(lambda: sum("takes the place" in line for line in server.lines) == 2, 20, "whole again")
+            server.process.send_signal(signal.SIGHUP)
+            until(lambda: sum("takes the place" in line for line in server.lines) == 3, 20, "SIGHUP")
+        assert set(asking.statuses) == {200}, asking.statuses
+        assert first in asking.versions
+        assert not any("Traceback" in line for line in server.lines)
+
+
+def test_workers_share_the_port_and_one_that_dies_is_replaced(folder, tmp_path) -> None:
+    with live(folder, "--workers", 2, "--feedback", tmp_path / "f.sqlite", "--watch", 0) as server:
+        children = _children(server.process.pid)
+        assert len(children) == 2
+
+        def tell(number: int) -> int:
+            body = {"text": f"text {number}", "added": ["x"]}
+            return int(server.ask("POST", "/v1/feedback", body)[1]["id"])
+
+        with ThreadPoolExecutor(8) as pool:
+            ids = list(pool.map(tell, range(40)))
+        assert sorted(ids) == list(range(1, 41))
+        for _ in range(30):
+            assert server.predict(TEXT)[0] == 200
+        page = until(lambda: _figures(server, "treetop_feedback_total") == 40, 10, "figures of both workers")
+        assert page
+        time.sleep(5.5)  # before that, a worker that dies ends the server
+        os.kill(children[0], signal.SIGKILL)
+        server.wait_for("another takes its place")
+        until(lambda: len(_children(server.process.pid)) == 2, 20, "two workers")
+        statuses = Counter(_status(server) for _ in range(20))
+        assert statuses == {200: 20}
+        server.process.send_signal(signal.SIGHUP)
+        until(lambda: sum("takes the place of" in line for line in server.lines) == 2, 20, "both reload")
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(20) == 0
+        assert not any("Traceback" in line for line in server.lines)
+
+
+def _status(server) -> Any:
+    return until(lambda: _try(server), 20, "an answer")
+
+
+def _try(server) -> Any:
+    try:
+        return server.predict(TEXT)[0]
+    except OSError:
+        return None
+
+
+def _figures(server, name: str) -> float:
+    page = server.ask("GET", "/metrics")[1]
+    return sum(float(line.split()[-1]) for line in page.splitlines() if line.startswith(name))
+
+
+def _children(process: int) -> list[int]:
+    """Workers, without multiprocessing's helper."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            command = (entry / "cmdline").read_bytes()
+        except (OSError, ValueError):
+            continue
+        if fields[0] != "Z" and int(fields[1]) == process and b"spawn_main" in command:
+            found.append(int(entry.name))
+    return found
+
+
+# -- endings -------------------------------------------------------------------------------------------------
+
+
+def test_sigterm_answers_what_is_there_and_takes_no_more(folder) -> None:
+    with live(folder, "--feedback", "none", "--batch", 1, slow=0.3) as server, ThreadPoolExecutor(4) as pool:
+        waiting = [pool.submit(server.predict, TEXT) for _ in range(4)]
+        time.sleep(0.4)
+        server.process.send_signal(signal.SIGTERM)
+        assert [future.result()[0] for future in waiting] == [200] * 4
+        assert server.process.wait(20) == 0
+        with pytest.raises(OSError):
+            server.predict(TEXT)
+        assert not any("Traceback" in line for line in server.lines)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_feedback_survives_a_kill(folder, tmp_path, workers) -> None:
+    """What was acknowledged before ``kill -9`` is there afterwards, whole."""
+    file = tmp_path / "feedback.sqlite"
+    acknowledged: list[tuple[int, int]] = []
+    number = itertools.count()
+    with live(folder, "--feedback", file, "--workers", workers, "--watch", 0) as server:
+
+        def write() -> None:
+            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+            while True:
+                mine = next(number)
+                body = {"text": f"text {mine} {'x' * 500}", "added": [f"label {mine}"]}
+                try:
+                    status, answer, _ = request(connection, "POST", "/v1/feedback", body)
+                except (OSError, http.client.HTTPException):
+                    return
+                assert status == 201
+                acknowledged.append((answer["id"], mine))
+
+        threads = [threading.Thread(target=write, daemon=True) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        until(lambda: len(acknowledged) > 60, 30, "feedback")
+        victims = _children(server.process.pid) if workers > 1 else []
+        server.process.kill()
+        for child in victims:
+            os.kill(child, signal.SIGKILL)
+        for thread in threads:
+            thread.join(20)
+    connection = sqlite3.connect(file)
+    assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    kept = {
+        identity: (text, added)
+        for identity, text, added in connection.execute("SELECT id, text, added FROM feedback")
+    }
+    for identity, mine in acknowledged:
+        text, added = kept[identity]
+        assert text.startswith(f"text {mine} ") and json.loads(added) == [f"label {mine}"]
+
+
+# -- clients that do not behave ------------------------------------------------------------------------------
+
+
+def _raw(port: int, *pieces: bytes, pause: float = 0.0, wait: float = 15) -> bytes:
+    """Everything that comes back when these pieces are sent as they are."""
+    with socket.create_connection(("127.0.0.1", port), timeout=wait) as connection:
+        try:
+            for piece in pieces:
+                connection.sendall(piece)
+                time.sleep(pause)
+        except OSError:  # the server has hung up
+            pass
+        received = b""
+        try:
+            while chunk := connection.recv(65536):
+                received += chunk
+                if b"\r\n\r\n" in received and b"connection: close" not in received.lower():
+                    break
+        except (TimeoutError, ConnectionError):
+            pass
+        return received
+
+
+def _head(length: int, more: str = "") -> bytes:
+    return (
+        f"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{more}"
+        f"Content-Length: {length}\r\n\r\n"
+    ).encode()
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(server) -> None:
+    began = time.monotonic()
+    answer = _raw(server.port, _head(100) + b'{"text"')
+    assert b" 408 " in answer.split(b"\r\n")[0] and time.monotonic() - began < 5
+    drip = _raw(server.port, _head(100), *[b"{"] * 30, pause=0.1)
+    assert b" 408 " in drip.split(b"\r\n")[0]
+
+
+def test_heads_without_end_are_cut_off(server) -> None:
+    slow = _raw(server.port, b"GET /healthz HTTP/1.1\r\n", *[b"X"] * 15, pause=0.1)
+    assert b" 408 " in slow.split(b"\r\n")[0]
+    endless = _raw(server.port, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: ", *[b"a" * 8192] * 20)
+    assert not endless or b" 431 " in endless.split(b"\r\n")[0]
+    many = b"".join(b"X-%d: a\r\n" % number for number in range(5000))
+    answer = _raw(server.port, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + many)
+    assert b" 431 " in answer.split(b"\r\n")[0]
+    assert server.predict(TEXT)[0] == 200
+
+
+def test_broken_http(server) -> None:
+    for sent in (
+        b"\x16\x03\x01\x02\x00garbage\r\n\r\n",
+        b"POST\r\n\r\n",
+        _head(-5),
+        b"GET / HTTP/9.9\r\n\r\n",
+    ):
+        answer = _raw(server.port, sent, wait=2)
+        assert not answer or b" 400 " in answer.split(b"\r\n")[0], answer
+    assert server.predict(TEXT)[0] == 200
+
+
+def test_chunked_bodies_have_the_same_limit(server) -> None:
+    head = _head(0).replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
+    chunk = b"10000\r\n" + b"a" * 0x10000 + b"\r\n"
+    answer = _raw(server.port, head, *[chunk] * 70)
+    assert not answer or b" 413 " in answer.split(b"\r\n")[0]
+    small = json.dumps({"text": TEXT, "k": 1}).encode()
+    answer = _raw(server.port, head, b"%x\r\n%s\r\n0\r\n\r\n" % (len(small), small))
+    assert b" 200 " in answer.split(b"\r\n")[0]
+
+
+def test_too_many_connections_are_turned_away_and_the_others_go_on(server) -> None:
+    kept = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    assert request(kept, "GET", "/healthz")[0] == 200
+    idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(80)]
+    try:
+        answers = []
+        for connection in idle[65:]:
+            connection.settimeout(5)
+            answers.append(connection.recv(1000))
+        assert all(answer.startswith(b"HTTP/1.1 503 ") for answer in answers)
+        assert request(kept, "POST", "/v1/predict", {"text": TEXT})[0] == 200
+    finally:
+        for connection in idle:
+            connection.close()
+        kept.close()
+    until(lambda: _try(server) == 200, 10, "room again")
+
+
+def test_memory_stays_flat(server) -> None:
+    bodies = [
+        b'{"text": "' + b"word " * 700_000 + b'"}',
+        b"[" * 1_000_000,
+        b'{"texts": [' + b"1," * 1_000_000 + b"1]}",
+        b'{"text": "' + b"\xff" * 1_000_000 + b'"}',
+        b"{" + b",".join(b'"a%d":1' % number for number in range(200_000)) + b"}",
+        json.dumps({"texts": [f"{TEXT} {number}" * 20 for number in range(250)], "k": 200}).encode(),
+    ]
+
+    def round_of_all() -> None:
+        for body in bodies:
+            assert server.ask("POST", "/v1/predict", body)[0] in (200, 400, 413, 422)
+
+    for _ in range(3):
+        round_of_all()
+    before = server.resident()
+    for _ in range(6):
+        round_of_all()
+    assert server.resident() - before < 30e6
+
+
+# -- Annif's own client --------------------------------------------------------------------------------------
+
+
+def test_annif_client_works_unchanged(server) -> None:
+    annif = AnnifClient(f"http://127.0.0.1:{server.port}/v1/")
+    assert annif.api_info["title"] == "treetop"
+    assert [project["project_id"] for project in annif.projects] == ["small"]
+    assert annif.get_project("small")["backend"] == {"backend_id": "xr-linear"}
+    found = annif.suggest("small", TEXT, limit=3, threshold=0.01)
+    assert found[0]["uri"] == found[0]["label"] == "animals" and 1 <= len(found) <= 3
+    assert found == server_suggestions(server, 3)
+    assert annif.suggest("small", TEXT, threshold=1.0) == []
+    documents = [{"document_id": "a", "text": TEXT}, {"text": "guitar piano song chord"}]
+    batch = annif.suggest_batch("small", documents, limit=1)
+    assert [(item["document_id"], item["results"][0]["label"]) for item in batch] == [
+        ("a", "animals"),
+        (None, "music"),
+    ]
+    learned = annif.learn(
+        "small", [{"text": "new text", "subjects": [{"uri": "animals", "label": "animals"}]}]
+    )
+    assert learned.status_code == 204
+    with pytest.raises(ValueError, match="there is no model 'none'"):
+        annif.suggest("none", TEXT)
+
+
+def server_suggestions(server, k: int) -> list[dict[str, Any]]:
+    labels = server.predict(TEXT, k=k, threshold=0.01)[1]["results"][0]["labels"]
+    return [
+        {"uri": entry["label"], "label": entry["label"], "notation": None, "score": entry["score"]}
+        for entry in labels
+    ]
+
+
+def test_a_taken_port_is_told(folder, server, run) -> None:
+    for workers in (1, 2):
+        taken = run("serve", folder, "--feedback", "none", "--port", server.port, "--workers", workers)
+        taken.sentence(1, f"127.0.0.1:{server.port}", "Address already in use")

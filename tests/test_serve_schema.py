@@ -1,0 +1,52 @@
+"""The description at /openapi.json is true: schemathesis makes requests from it and looks at the answers."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from hypothesis.errors import Unsatisfiable
+from schemathesis import GenerationMode
+
+from serving import save_model
+from treetop.serve.app import make_app
+from treetop.serve.services import Services
+from treetop.serve.settings import ServeConfig
+
+TRIES = 25
+"""Requests for each route."""
+
+
+@pytest.fixture(scope="module")
+def described(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models") / "small"
+    save_model(folder)
+    feedback = tmp_path_factory.mktemp("feedback") / "feedback.sqlite"
+    services = Services(
+        {"small": folder}, ServeConfig(feedback=str(feedback), watch=0, allow_host=("testserver",))
+    )
+    return schemathesis.openapi.from_asgi("/openapi.json", make_app(services))
+
+
+@pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
+def test_answers_are_as_described(described, mode) -> None:
+    """To requests that follow the description, and to those that do not."""
+    operations = [found.ok() for found in described.get_all_operations()]
+    assert len(operations) >= 14
+    for operation in operations:
+
+        @settings(
+            max_examples=TRIES,
+            deadline=None,
+            derandomize=True,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(case=operation.as_strategy(generation_mode=mode))
+        def check(case) -> None:
+            case.call_and_validate()
+
+        with contextlib.suppress(Unsatisfiable):  # nothing can be wrong with a route without parameters
+            check()
