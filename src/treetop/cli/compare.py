@@ -18,6 +18,7 @@ from .options import (
     Json,
     LabelledReading,
     LabelTexts,
+    Propensity,
     Settings,
     Threads,
     holds_splits,
@@ -95,10 +96,7 @@ def compare(
     ] = None,
     group: Group = None,
     label_texts: LabelTexts = None,
-    propensity: Annotated[
-        str,
-        typer.Option(metavar="A,B|NAME", help="Constants of PSP@k, or the data set they are published for."),
-    ] = "0.55,1.5",
+    propensity: Propensity = "0.55,1.5",
     jobs: Annotated[
         int,
         typer.Option(

@@ -12,7 +12,7 @@ import typer
 
 from ..errors import ConfigError
 from ..progress import step
-from .options import Device, Int8, LabelledReading, RecipeName, Threads, load_model
+from .options import Device, Int8, Ks, LabelledReading, RecipeName, Threads, load_model
 from .output import check_output, heading, show, show_table, to_json, write_text
 from .published import note_other_data, scores_table
 
@@ -29,7 +29,7 @@ def evaluate(
     ],
     data: Annotated[Path, typer.Argument(metavar="TEST", help="Labelled texts or features.")],
     *,
-    ks: Annotated[str, typer.Option("--k", "-k", metavar="K,K,…", help="Ranks to report.")] = "1,3,5",
+    ks: Ks = "1,3,5",
     threshold: Annotated[
         float | None,
         typer.Option(

@@ -70,6 +70,10 @@ Int8 = Annotated[
         "--int8", help="With 8-bit weights of a transformer on the processor: faster.", show_default=False
     ),
 ]
+Ks = Annotated[str, typer.Option("--k", "-k", metavar="K,K,…", help="Ranks to report.")]
+Propensity = Annotated[
+    str, typer.Option(metavar="A,B|NAME", help="Constants of PSP@k, or the data set they are published for.")
+]
 Seed = Annotated[int | None, typer.Option(metavar="N", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Settings = Annotated[

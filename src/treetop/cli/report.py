@@ -15,7 +15,7 @@ from ..progress import step
 from ..report.defaults import EXAMPLES, SAMPLES
 from ..units import file_size
 from .evaluate import parse_ks, parse_propensity
-from .options import Device, Int8, LabelledReading, Threads, load_model
+from .options import Device, Int8, Ks, LabelledReading, Propensity, Threads, load_model
 from .output import check_output, write_text
 from .reporter import note
 
@@ -51,17 +51,14 @@ def report(
     title: Annotated[
         str | None, typer.Option(help="Title of the page.", show_default="the models' names")
     ] = None,
-    ks: Annotated[str, typer.Option("--k", "-k", metavar="K,K,…", help="Ranks to report.")] = "1,3,5",
+    ks: Ks = "1,3,5",
     examples: Annotated[
         int, typer.Option(metavar="N", min=0, help="Best and worst texts shown of each model.")
     ] = EXAMPLES,
     samples: Annotated[
         int, typer.Option(metavar="N", min=100, help="Random redraws behind intervals and p-values.")
     ] = SAMPLES,
-    propensity: Annotated[
-        str,
-        typer.Option(metavar="A,B|NAME", help="Constants of PSP@k, or the data set they are published for."),
-    ] = "0.55,1.5",
+    propensity: Propensity = "0.55,1.5",
     train: Annotated[
         Path | None,
         typer.Option(
@@ -123,6 +120,7 @@ def _names(paths: Sequence[Path], given: Sequence[str] | None) -> list[str]:
 
 def _subject(path: Path, name: str, truth: Dataset, depth: int, **how: Any) -> Subject:
     """A model that is asked, or predictions that are read."""
+    from ..memory import watch
     from ..predictions import Predictions
     from ..report.measuring import ask
     from ..report.pages import facts_of
@@ -131,11 +129,11 @@ def _subject(path: Path, name: str, truth: Dataset, depth: int, **how: Any) -> S
     if not path.is_dir():
         with step(f"Reading {path.name}"):
             return Subject(name, (Predictions.read(path),))
-    began = time.perf_counter()
+    since, began = watch(), time.perf_counter()
     model = load_model(path, **how)
     loaded = time.perf_counter() - began
     with step(f"Asking {name}"):
-        runs, cost = ask(model, truth, depth)
+        runs, cost = ask(model, truth, depth, since)
     size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
     cost = dataclasses.replace(cost, load_seconds=loaded, size=size)
     return Subject(name, runs, cost, facts_of(model), model)

@@ -109,13 +109,13 @@ def cost(rows: Rows, models: Sequence[str], metric: str) -> Spec:
             "x": {
                 "field": "milliseconds",
                 "type": "quantitative",
-                "scale": {"type": "log", "nice": False, "padding": 40},
+                "scale": {"type": "log", "nice": False, "padding": 55},
                 "title": "milliseconds a text, all at once",
             },
             "y": {
                 "field": "value",
                 **_percent(f"{metric}, percent"),
-                "scale": {"zero": False, "padding": 30},
+                "scale": {"zero": False, "nice": False, "padding": 30},
             },
         },
         "layer": [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..data import Dataset
-from ..memory import forget_peak, peak_bytes
+from ..memory import added_since, watch
 from ..predictions import Predictions
 from .subject import Cost
 
@@ -21,15 +21,18 @@ SECONDS_ALONE = 3.0
 """No further text is asked alone after these."""
 
 
-def ask(model: Method, texts: Dataset, k: int) -> tuple[tuple[Predictions], Cost]:
-    """The answers to all texts, one run of them, and what they took."""
+def ask(model: Method, texts: Dataset, k: int, since: int | None = None) -> tuple[tuple[Predictions], Cost]:
+    """The answers to all texts, one run of them, and what they took.
+
+    Memory counts from here, or from before the model was loaded: ``since`` is what `watch` gave then.
+    """
+    since = watch() if since is None else since
     k = min(k, len(model.label_counts))
     model.predict(texts[:1], k)  # what is set up on first use is not counted
-    anew = forget_peak()
     began = time.perf_counter()
     predictions = model.predict(texts, k)
     seconds = time.perf_counter() - began
-    peak = peak_bytes() if anew else None
+    added = added_since(since)
     alone = _alone(model, texts, k)
     spent = model.statistics.get("spent", {})
     training = model.statistics.get("training", {})
@@ -39,7 +42,7 @@ def ask(model: Method, texts: Dataset, k: int) -> tuple[tuple[Predictions], Cost
         many=1000 * seconds / len(texts),
         one=float(np.median(alone)),
         slow=float(np.quantile(alone, 0.95)),
-        answer_peak=peak,
+        added=added,
         parameters=sum(training["parameters"].values()) if training else None,
     )
 

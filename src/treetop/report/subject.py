@@ -36,8 +36,8 @@ class Cost:
     """Milliseconds of one text asked alone: the median."""
     slow: float | None = None
     """The same, 95th percentile."""
-    answer_peak: int | None = None
-    """Bytes of the whole process while it answers, the test data among them."""
+    added: int | None = None
+    """Bytes that loading and answering added to the process at most."""
     size: int | None = None
     """Bytes of the model."""
     parameters: int | None = None

@@ -18,12 +18,12 @@ def cost(evidence: Evidence) -> Section | None:
             columns.append((title, cells))
 
     add("training, s", [_digits(item.train_seconds) for item in costs])
-    add("peak in training", [_size(item.train_peak) for item in costs])
+    add("peak of training", [_size(item.train_peak) for item in costs])
     add("loading, s", [_digits(item.load_seconds) for item in costs])
     add("ms a text, all at once", [_digits(item.many) for item in costs])
     add("ms one text, median", [_digits(item.one) for item in costs])
     add("ms one text, 95 % below", [_digits(item.slow) for item in costs])
-    add("peak in answering", [_size(item.answer_peak) for item in costs])
+    add("memory", [_size(item.added) for item in costs])
     add("stored", [_size(item.size) for item in costs])
     add("parameters", ["" if item.parameters is None else f"{item.parameters:,}" for item in costs])
     if not columns:
@@ -33,8 +33,8 @@ def cost(evidence: Evidence) -> Section | None:
     blocks: list[Block] = [
         Text(
             "Answers were timed on the machine that made this report; training was timed when the model was"
-            " made. Peaks are the resident memory of the whole process, the data in it included. What is"
-            " empty was not recorded."
+            " made, and its peak is the memory of the whole process. “Memory” is what loading the model and"
+            " answering all texts added at most. What is empty was not recorded."
         )
     ]
     timed = [
