@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import logging
 import math
 import signal
@@ -54,6 +55,8 @@ def run_worker(
     if announce:
         log_ready(services.config, listener, list(folders))
     sys.setswitchinterval(SWITCH_S)
+    gc.collect()
+    gc.freeze()  # what is there now stays: collections need not look at it again
     server.run(sockets=[listener])
 
 
