@@ -178,6 +178,14 @@ def test_sigterm_answers_what_is_there_and_takes_no_more(folder) -> None:
         assert not any("Traceback" in line for line in server.lines)
 
 
+def test_workers_end_with_a_parent_that_is_killed(folder) -> None:
+    with live(folder, "--workers", 2, "--feedback", "none") as server:
+        children = _children(server.process.pid)
+        server.process.kill()
+        server.process.wait()
+        until(lambda: not any(Path(f"/proc/{child}/exe").exists() for child in children), 20, "their end")
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_feedback_survives_a_kill(folder, tmp_path, workers) -> None:
     """What was acknowledged before ``kill -9`` is there afterwards, whole."""
