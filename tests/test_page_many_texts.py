@@ -72,6 +72,22 @@ def test_several_texts_and_lines_of_one(open_page):
     expect(page.locator("#batch-progress")).to_contain_text("2 of 2")
 
 
+def test_a_run_is_stopped_and_gone_on_with(open_page):
+    page = open_page("many")
+    page.set_input_files("#many-files", file("lines.txt", "honey\n" * 300))
+    held = []
+    page.route("**/v1/predict", lambda route: route.continue_() if len(held) != 2 else None)
+    page.on("request", lambda request: held.append(request) if "predict" in request.url else None)
+    page.click("#batch-start")
+    expect(page.locator("#batch-progress")).to_contain_text("64 of 300 texts done")
+    page.get_by_role("button", name="Stop").click()
+    assert len(downloaded(page)) == 65
+    page.unroute("**/v1/predict")
+    page.get_by_role("button", name="Go on").click()
+    expect(page.locator("#batch-progress")).to_contain_text("300 of 300")
+    assert [line[1].split(";")[0] for line in downloaded(page)[1:]] == ["beekeeping"] * 300
+
+
 def test_files_of_other_encodings(open_page):
     page = open_page("many")
     for name, encoding in [("table.tsv", "utf-16"), ("table.csv", "cp1252"), ("table.csv", "utf-8-sig")]:

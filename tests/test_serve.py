@@ -16,6 +16,7 @@ import treetop
 from serving import examples, save_model
 from treetop.errors import ConfigError, ModelError
 from treetop.serve.app import make_app
+from treetop.serve.feedback import connect
 from treetop.serve.models import named_folders
 from treetop.serve.services import Services
 from treetop.serve.settings import ServeConfig
@@ -310,6 +311,14 @@ def test_feedback_becomes_training_data(folder, tmp_path, run) -> None:
     assert run("data", "from-feedback", file, "--output", out).code == 0
     assert run("update", tmp_path / "model", out).code == 0
     assert treetop.load(tmp_path / "model").labels.position("stripes") >= 0
+
+
+def test_a_commit_is_on_disk_when_it_returns(tmp_path) -> None:
+    connection = connect(tmp_path / "feedback.sqlite")
+    full = 2
+    assert connection.execute("PRAGMA synchronous").fetchone() == (full,)
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    connection.close()
 
 
 def test_from_feedback_refuses_other_files(run, tmp_path) -> None:

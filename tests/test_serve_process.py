@@ -178,6 +178,14 @@ def test_sigterm_answers_what_is_there_and_takes_no_more(folder) -> None:
         assert not any("Traceback" in line for line in server.lines)
 
 
+def test_workers_end_with_a_parent_that_is_killed(folder) -> None:
+    with live(folder, "--workers", 2, "--feedback", "none") as server:
+        children = _children(server.process.pid)
+        server.process.kill()
+        server.process.wait()
+        until(lambda: not any(Path(f"/proc/{child}/exe").exists() for child in children), 20, "their end")
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_feedback_survives_a_kill(folder, tmp_path, workers) -> None:
     """What was acknowledged before ``kill -9`` is there afterwards, whole."""
@@ -268,6 +276,17 @@ def test_heads_without_end_are_cut_off(server) -> None:
     assert server.predict(TEXT)[0] == 200
 
 
+def test_requests_may_follow_each_other_without_a_pause(server) -> None:
+    body = json.dumps({"text": f"{TEXT} " * 1500, "k": 1}).encode()
+    with socket.create_connection(("127.0.0.1", server.port), timeout=15) as connection:
+        connection.sendall((_head(len(body)) + body) * 5)
+        received = b""
+        while received.count(b"HTTP/1.1 200 ") < 5:
+            chunk = connection.recv(65536)
+            assert chunk, received
+            received += chunk
+
+
 def test_broken_http(server) -> None:
     for sent in (
         b"\x16\x03\x01\x02\x00garbage\r\n\r\n",
@@ -306,6 +325,39 @@ def test_too_many_connections_are_turned_away_and_the_others_go_on(server) -> No
             connection.close()
         kept.close()
     until(lambda: _try(server) == 200, 10, "room again")
+
+
+def test_a_client_that_does_not_read_is_left(server) -> None:
+    body = json.dumps({"texts": [TEXT] * 250, "k": 15}).encode()
+    before, began = _sockets(server.process.pid), time.monotonic()
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect(("127.0.0.1", server.port))
+        connection.setblocking(False)
+        asked = (_head(len(body)) + body) * 200
+        until(lambda: _sockets(server.process.pid) > before, 10, "a connection")
+        end = time.monotonic() + 15
+        while time.monotonic() < end and _sockets(server.process.pid) > before:
+            try:
+                asked = asked[connection.send(asked) :]
+            except BlockingIOError:
+                time.sleep(0.05)
+            except OSError:
+                break
+        assert _sockets(server.process.pid) == before
+    assert time.monotonic() - began > 2  # it had its time
+    assert server.predict(TEXT)[0] == 200
+
+
+def _sockets(process: int) -> int:
+    """Open connections of a process."""
+    count = 0
+    for entry in Path(f"/proc/{process}/fd").iterdir():
+        try:
+            count += str(entry.readlink()).startswith("socket:")
+        except OSError:
+            continue
+    return count
 
 
 def test_memory_stays_flat(server) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_BYTES = 32_768
+PATIENCE = 3
+"""A client may leave an answer unread for so many times as long as its head may take."""
 
 
 def _answer(status: str, sentence: str) -> bytes:
@@ -22,16 +24,17 @@ TOO_MANY = _answer("503 Service Unavailable", "there are too many connections")
 
 
 class GuardedProtocol(HttpToolsProtocol):
-    """A client that sends its head byte by byte, or without end, is sent away; so is one too many."""
+    """A client that sends its head byte by byte or without end, or does not read, is sent away."""
 
     most_connections = 1000
     head_seconds = 10.0
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self._head_bytes = 0
+        self._head_bytes = self._heads = 0
         self._in_head = True
         self._late: asyncio.TimerHandle | None = None
+        self._stuck: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -41,11 +44,13 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._head_is_there()
+        self._is_read_again()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        heads = self._heads
         super().data_received(data)
-        if self._in_head:
+        if self._in_head and heads == self._heads:  # else most of it belongs to requests that are complete
             self._head_bytes += len(data)
             if self._head_bytes > HEAD_BYTES:
                 self._send_away(TOO_LARGE)
@@ -55,8 +60,24 @@ class GuardedProtocol(HttpToolsProtocol):
         self._expect_head()
 
     def on_headers_complete(self) -> None:
+        self._heads += 1
         self._head_is_there()
         super().on_headers_complete()
+
+    def pause_writing(self) -> None:
+        """The client does not read: what it asked for fills the memory."""
+        super().pause_writing()
+        if self._stuck is None:
+            self._stuck = self.loop.call_later(PATIENCE * self.head_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._is_read_again()
+        super().resume_writing()
+
+    def _is_read_again(self) -> None:
+        if self._stuck is not None:
+            self._stuck.cancel()
+            self._stuck = None
 
     def _expect_head(self) -> None:
         self._head_is_there()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import logging
 import math
 import signal
@@ -22,8 +23,6 @@ from .settings import LOOPBACK, ServeConfig
 
 log = logging.getLogger("treetop.serve")
 BACKLOG = 2048
-SWITCH_S = 0.001
-"""How long one thread may keep the interpreter from another: the loop and the batches take turns quickly."""
 
 
 def run(folders: dict[str, Path], config: ServeConfig) -> None:
@@ -53,7 +52,8 @@ def run_worker(
     server = Server(make_app(services), services)
     if announce:
         log_ready(services.config, listener, list(folders))
-    sys.setswitchinterval(SWITCH_S)
+    gc.collect()
+    gc.freeze()  # what is there now stays: collections need not look at it again
     server.run(sockets=[listener])
 
 

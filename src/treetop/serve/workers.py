@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import tempfile
+import threading
 import time
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -102,4 +103,13 @@ def _work(folders: dict[str, Path], config: ServeConfig, listener: socket.socket
     set_up_log()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group: the parent passes it on
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the worker can load
+    threading.Thread(target=_end_with_parent, name="treetop-parent", daemon=True).start()
     run_worker(folders, config, listener, verify=False, announce=False)
+
+
+def _end_with_parent() -> None:
+    """A parent that was killed cannot tell its workers to end."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)

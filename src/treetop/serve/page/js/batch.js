@@ -138,7 +138,9 @@ export class Batch {
     const run = this.run;
     const began = performance.now();
     const before = run.done;
-    this.setButtons(make("button", { type: "button", onclick: () => run.stop() }, "Stop"));
+    const stop = make("button", { type: "button", onclick: () => run.stop() }, "Stop");
+    this.setButtons(stop);
+    stop.focus();
     const isShown = () => this.run === run;
     const onProgress = () => {
       if (!isShown()) return;
@@ -201,10 +203,8 @@ export class Batch {
         make("p", { className: "hint" }, `The first ${SHOWN} rows. The file has all ${count(run.done)}.`),
       );
     this.outcome.hidden = !run.done;
-    if (run.finished) {
-      announce(`All ${counted(run.done, "text")} done.`);
-      download.focus();
-    }
+    (goOn ?? download).focus();
+    announce(`${count(run.done)} of ${counted(run.texts.length, "text")} done.`);
   }
 
   download() {
