@@ -127,8 +127,6 @@ def check(command: str) -> None:
 
 def check_treetop(arguments: list[str]) -> None:
     """Parses them as the program would, and looks up the settings that are changed."""
-    if arguments[0] in FOREVER and arguments[0] not in typer.main.get_command(app).commands:
-        return  # the server is a part of its own
     name, command, rest = find_command(arguments)
     if hasattr(command, "commands"):
         return
