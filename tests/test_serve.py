@@ -13,7 +13,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import treetop
-from serving import examples, save_model
+from small_servers import examples, save_model
 from treetop.errors import ConfigError, ModelError
 from treetop.serve.app import make_app
 from treetop.serve.feedback import connect

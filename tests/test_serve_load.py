@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from serving import Live, live, save_model
+from small_servers import Live, live, save_model
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
 import load
