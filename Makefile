@@ -5,6 +5,7 @@
 # make screenshots  the pictures of that page, into docs/images/
 # make bench   side by side with PECOS, Omikuji and napkinXC, into docs/benchmarks.md (under an hour; see bench/)
 # make bench-scale  growth with the number of labels, into the same page
+# make bench-serving  load on the server, into the same page and docs/serving.md
 # make format  rewrite the code in the project's format
 
 PYTHON ?= python3
@@ -13,7 +14,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 NATIVE := CMakeLists.txt pyproject.toml $(wildcard cpp/*.?pp cpp/*.py cpp/bindings/*.?pp cpp/kernels/*.?pp)
 
-.PHONY: demo test docs browser screenshots bench bench-scale format lint types cpp-test cpp-test-arm clean
+.PHONY: demo test docs browser screenshots bench bench-scale bench-serving format lint types cpp-test cpp-test-arm \
+    clean
 
 demo: $(VENV)/.installed
 	$(BIN)/treetop demo
@@ -65,6 +67,11 @@ bench: $(VENV)/.installed-bench $(VENV)-peers/.installed
 # Growth with the number of labels; takes its time and up to 20 GB of memory.
 bench-scale: $(VENV)/.installed-bench
 	$(BIN)/python bench/scale.py --output docs/benchmarks.md
+
+# Load on the server and label search among a million names; wants a quiet machine.
+bench-serving: $(VENV)/.installed-bench
+	$(BIN)/python bench/serving.py ../shared/data/deb-deps --output docs/benchmarks.md docs/serving.md
+	$(BIN)/python bench/label_search.py --output docs/benchmarks.md
 
 # One environment serves all peers: PECOS wants the older numpy and scipy, the others take any.
 $(VENV)-peers/.installed: constraints.txt

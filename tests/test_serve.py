@@ -13,7 +13,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import treetop
-from serving import examples, save_model
+from small_servers import examples, save_model
 from treetop.errors import ConfigError, ModelError
 from treetop.serve.app import make_app
 from treetop.serve.feedback import connect
@@ -196,7 +196,7 @@ def test_one_bad_text_does_not_spoil_a_batch(folder, tmp_path) -> None:
 
     class Fussy:
         def __init__(self) -> None:
-            self.inner = load_served("small", folder, 1, verify=True)
+            self.inner = load_served("small", folder, {}, verify=True)
 
         def predict(self, texts, k):
             time.sleep(0.05)
@@ -220,6 +220,14 @@ def test_one_bad_text_does_not_spoil_a_batch(folder, tmp_path) -> None:
 
 
 # -- models, card, labels ------------------------------------------------------------------------------------
+
+
+def test_models_are_loaded_with_what_predictions_can_be_given(folder) -> None:
+    config = ServeConfig(threads=2, device="cpu", int8=True, feedback="none", watch=0)
+    assert config.at_prediction == {"threads": 2, "device": "cpu", "int8": True}
+    services = Services({"small": folder}, config)
+    assert services.models["small"].served.model.config.threads == 2
+    services.close()
 
 
 def test_models_and_their_names(folder, tmp_path) -> None:

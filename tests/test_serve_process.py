@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from annif_client import AnnifClient
 
-from serving import live, request, save_model, until
+from small_servers import live, request, save_model, until
 
 TEXT = "cat dog horse fur paws tail"
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 
-from serving import save_model
+from small_servers import save_model
 from treetop.serve.app import make_app
 from treetop.serve.services import Services
 from treetop.serve.settings import ServeConfig

@@ -72,7 +72,8 @@ class Models:
         self._config, self._meters = config, meters
         self._refreshing = asyncio.Lock()
         loaded = {
-            name: load_served(name, folder, config.threads, verify=verify) for name, folder in folders.items()
+            name: load_served(name, folder, config.at_prediction, verify=verify)
+            for name, folder in folders.items()
         }
         self._slots = {name: Slot(served, config, meters) for name, served in loaded.items()}
         for name in loaded:
@@ -110,7 +111,7 @@ class Models:
                 slot.seen = mark
                 try:
                     fresh = await asyncio.to_thread(
-                        load_served, name, slot.served.folder, self._config.threads, verify=True
+                        load_served, name, slot.served.folder, self._config.at_prediction, verify=True
                     )
                 except Exception as error:
                     why = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,13 +94,13 @@ def version_of(folder: Path) -> str:
         raise ModelError(f"{folder} is not a model folder: {error.strerror or error}") from None
 
 
-def load_served(name: str, folder: Path, threads: int, *, verify: bool) -> ServedModel:
+def load_served(name: str, folder: Path, settings: Mapping[str, Any], *, verify: bool) -> ServedModel:
     """Loads the folder and sees that it answers."""
     from ..methods import load
 
     while True:
         version = version_of(folder)
-        model = load(folder, verify=verify, threads=threads)
+        model = load(folder, verify=verify, **settings)
         if version_of(folder) == version:  # else saved again meanwhile
             break
     if not model.takes_texts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ..config import Config, setting
 
@@ -19,6 +20,10 @@ class ServeConfig(Config):
         1, "processes that share the port and the memory-mapped models", at_least=1, at_most=256
     )
     threads: int = setting(1, "threads of one prediction; 0: all cores", at_least=0, at_most=4096)
+    device: str | None = setting(
+        None, "where a network runs: cuda, cuda:1, mps or cpu; none: the first there is"
+    )
+    int8: bool = setting(False, "8-bit weights of a transformer on the processor: faster")
     feedback: str = setting("feedback.sqlite", "file that keeps feedback; none: feedback is refused")
     api_keys: str = setting("none", "file of keys, one a line, of which a request must carry one")
     allow_host: tuple[str, ...] = setting(
@@ -45,6 +50,14 @@ class ServeConfig(Config):
         50, "labels of a request that are explained, the best of each text first", at_least=1
     )
     log_requests: bool = setting(False, "write a line for each request")
+
+    @property
+    def at_prediction(self) -> dict[str, Any]:
+        """Settings that a trained model is loaded with."""
+        chosen: dict[str, Any] = {"threads": self.threads}
+        if self.device is not None:
+            chosen["device"] = self.device
+        return chosen | ({"int8": True} if self.int8 else {})
 
     @property
     def feedback_file(self) -> str | None:

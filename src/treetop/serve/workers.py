@@ -31,7 +31,7 @@ PAUSE_S = 1.0
 def supervise(folders: dict[str, Path], config: ServeConfig, sockets: list[socket.socket]) -> None:
     """Starts the workers and sees that they run, until SIGTERM or SIGINT ends them all."""
     for name, folder in folders.items():
-        load_served(name, folder, config.threads, verify=True)  # says what is wrong, once
+        load_served(name, folder, config.at_prediction, verify=True)  # says what is wrong, once
     if config.feedback_file is not None:
         connect(Path(config.feedback_file)).close()
     with tempfile.TemporaryDirectory(prefix="treetop-metrics-") as figures:
