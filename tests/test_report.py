@@ -14,13 +14,15 @@ from test_cli import ANIMALS, sentences, write_lines
 from test_compare_command import TINY
 from treetop import Dataset, LabelTree, Variant, metrics
 from treetop.comparison import compare
-from treetop.errors import DataError
+from treetop.errors import ConfigError, DataError
 from treetop.metrics import DocumentScores, compare_scores, confusions, holm, score_intervals
 from treetop.predictions import Predictions
 from treetop.report import label_tree
+from treetop.report.blocks import Text
+from treetop.report.examples import best_and_worst
 from treetop.report.marks import Piece, Word, marked, words_of
 from treetop.report.pages import of_comparison, of_subjects, write_report
-from treetop.report.sections.differences import paired
+from treetop.report.sections.differences import differences, paired
 from treetop.report.subject import Evidence, Subject
 
 EVIL = "</script><script>alert('label')</script>"
@@ -126,7 +128,7 @@ def test_holm_by_hand():
     assert holm([0.9, 0.8]) == [1, 1] and holm([]) == [] and holm([0.2]) == [0.2]
 
 
-def test_holm_is_that_of_statsmodels_in_small():
+def test_holm_is_the_step_down_procedure():
     """Against the definition: the smallest level at which the step-down procedure rejects."""
     rng = np.random.default_rng(1)
     p = rng.random(9) ** 3
@@ -138,6 +140,17 @@ def test_holm_is_that_of_statsmodels_in_small():
                     break
                 alive.add(index)
             assert (place in alive) == rejected or corrected == 1
+
+
+def test_holm_of_picked_tests_is_never_kinder_than_holm_of_all():
+    p = np.random.default_rng(2).random(12) ** 4
+    among_all = holm(p)
+    for picked in ([3], [0, 5, 7], list(range(12)), np.argsort(p)[:4].tolist()):
+        alone = holm(p[picked], of=12)
+        assert all(a >= among_all[place] - 1e-12 for a, place in zip(alone, picked, strict=True))
+    assert holm(p[np.argsort(p)[:4]], of=12) == pytest.approx(sorted(among_all)[:4])
+    with pytest.raises(ConfigError, match="3 tests cannot be picked from 2"):
+        holm([0.1, 0.2, 0.3], of=2)
 
 
 def test_the_paired_test_against_all_swaps():
@@ -154,6 +167,19 @@ def test_the_paired_test_against_all_swaps():
     )["P@1"]
     assert found.difference == pytest.approx(100 * (a.mean() - b.mean()))
     assert found.p_value == pytest.approx(exact, abs=0.015)
+
+
+def test_scores_are_paired_by_their_names():
+    ones = np.ones(6)
+    good, bad = DocumentScores(ones, ones), DocumentScores(np.zeros(6), ones)
+    found = compare_scores({"P@1": good, "R@1": bad}, {"R@1": bad, "P@1": good}, samples=10)
+    assert [item.difference for item in found.values()] == [0, 0]
+    with pytest.raises(ConfigError, match="same metrics of the same documents"):
+        compare_scores({"P@1": good}, {"R@1": good})
+    with pytest.raises(ConfigError, match="same metrics of the same documents"):
+        compare_scores({"P@1": good}, {"P@1": DocumentScores(ones[:2], ones[:2])})
+    with pytest.raises(ConfigError, match="coverage and ECE have no interval"):
+        metrics.confidence_intervals(ranked([[0]], 2), labelled([[1]], 2), metrics=("coverage",))
 
 
 def test_intervals_of_scores_are_those_of_predictions(folder):
@@ -485,6 +511,19 @@ def test_many_models_are_tested_against_the_best():
     evidence = Evidence.of(subjects, truth, samples=100)
     pairs = paired(evidence)
     assert {pair.first for pair in pairs} == {evidence.best} and len(pairs) == 7 * 2
+    # The best was picked by its figures: all 28 pairs count in the correction.
+    assert [pair.corrected for pair in pairs] == holm([pair.found.p_value for pair in pairs], of=28 * 2)
+    (says, *_) = differences(evidence, pairs).blocks
+    assert isinstance(says, Text) and "for the 56 tests of all pairs" in says.text
+
+
+def test_the_worst_of_equals_are_those_with_the_highest_wrong_score():
+    truth = labelled([[0, 1]] * 4, 4)
+    # In rows 0 and 1 the first answer is right and the second wrong, in the others both are right.
+    scores = [0.9, 0.1, 0.6, 0.5, 0.9, 0.8, 0.9, 0.8]
+    given = Predictions([0, 2, 4, 6, 8], [0, 2, 0, 2, 0, 1, 0, 1], scores, truth.labels)
+    evidence = Evidence.of([Subject("m", (given,))], truth, ks=(2,), samples=10)
+    assert best_and_worst(evidence, 0, 2) == ([2, 3], [1, 0])
 
 
 def test_models_of_other_data_are_told_apart(folder, three):

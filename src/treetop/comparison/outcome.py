@@ -46,7 +46,7 @@ class Contrast(NamedTuple):
     """How often seeds alone would give such a difference between equals."""
     low: float
     high: float
-    """95 % of what other test texts would give."""
+    """The 95 % confidence interval, over the choice of test texts."""
     p_of_texts: float
     """How often the choice of texts alone would give such a difference between equals."""
 

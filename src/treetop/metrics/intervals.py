@@ -72,7 +72,7 @@ def score_intervals(
     scores: Mapping[str, DocumentScores], *, level: float = 0.95, samples: int = 1000, seed: int = 0
 ) -> dict[str, Interval]:
     """`confidence_intervals` of scores that are already there."""
-    documents = len(next(iter(scores.values())).numerator)
+    documents = _documents(scores)
     _check(documents, level, samples)
     drawn = _ratios(_columns(scores), _bootstrap_weights(documents, np.random.default_rng(seed)), samples)
     low, high = _bounds(drawn, level)
@@ -120,10 +120,12 @@ def compare_scores(
     seed: int = 0,
 ) -> dict[str, Difference]:
     """`compare` of scores that are already there, of the same documents and metrics."""
-    documents = len(next(iter(mine.values())).numerator)
+    documents = _documents(mine)
     _check(documents, level, samples)
+    if set(mine) != set(theirs) or _documents(theirs) != documents:
+        raise ConfigError("two models are compared on the same metrics of the same documents")
     rng = np.random.default_rng(seed)
-    a, b = _columns(mine), _columns(theirs)
+    a, b = _columns(mine), _columns({name: theirs[name] for name in mine})
     observed = _ratio(a.sum(axis=0)) - _ratio(b.sum(axis=0))
     width = a.shape[1]
 
@@ -155,14 +157,20 @@ def compare_scores(
     }
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
+def holm(p_values: Sequence[float], of: int | None = None) -> list[float]:
     """Holm's correction of several tests: it bounds the chance of even one false alarm among them.
 
     With p₍₁₎ ≤ … ≤ p₍ₘ₎ the corrected p-value of rank i is max_{j≤i} min(1, (m − j + 1)·p₍ⱼ₎).
+
+    Where the tests were picked by looking at the outcome, as those against the best model, m is how many
+    they were picked from (``of``): what Holm's method gives to them among all m is at most this.
     """
     p = np.asarray(p_values, np.float64)
     order = np.argsort(p, kind="stable")
-    factors = np.arange(len(p), 0, -1)
+    tests = len(p) if of is None else of
+    if tests < len(p):
+        raise ConfigError(f"{len(p)} tests cannot be picked from {tests}")
+    factors = tests - np.arange(len(p))
     corrected = np.empty(len(p))
     corrected[order] = np.minimum(np.maximum.accumulate(factors * p[order]), 1)
     return [float(value) for value in corrected]
@@ -216,6 +224,12 @@ def _ratios(columns: Floats, weights: Weights, samples: int) -> Floats:
 
 def _bounds(drawn: Floats, level: float) -> Floats:
     return np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
+
+
+def _documents(scores: Mapping[str, DocumentScores]) -> int:
+    if not scores:
+        raise ConfigError("none of the metrics is a sum over documents: coverage and ECE have no interval")
+    return len(next(iter(scores.values())).numerator)
 
 
 def _check(documents: int, level: float, samples: int) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..errors import UserError
+from ..metrics.judged import judge
 from .marks import Piece, Word, marked, words_of
 
 if TYPE_CHECKING:
@@ -71,10 +72,10 @@ def best_and_worst(evidence: Evidence, place: int, count: int) -> tuple[list[int
     quality = scores.numerator[rows].round(9)
     assert evidence.truth.Y is not None
     labels = np.diff(evidence.truth.Y.indptr)[rows]
-    predictions = evidence.subjects[place].runs[0]
-    sure = np.zeros(len(predictions))
-    some = predictions.counts > 0
-    sure[some] = predictions.scores[predictions.indptr[:-1][some]]
+    judged = judge(evidence.subjects[place].runs[0], evidence.truth, evidence.depth)
+    wrong = ~judged.best_hits
+    sure = np.full(len(judged.best), -np.inf)
+    np.maximum.at(sure, judged.best.rows[wrong], judged.best.scores[wrong])
     missing = np.maximum(labels - evidence.depth, 0)
     best = rows[np.lexsort((rows, -labels, missing, -quality))]
     worst = rows[np.lexsort((rows, -sure[rows], quality))]

@@ -13,13 +13,14 @@ import numpy as np
 from .. import __version__
 from ..config import value_text
 from ..data import Dataset
+from ..data.frames import labelled
 from ..metrics.documents import DEFAULT_KS
 from ..progress import step
 from ..strings import Strings
 from .blocks import Page, Section
 from .defaults import EXAMPLES, SAMPLES
 from .sections import calibration, claims, confused, cost, differences, frequency, inside, quality
-from .subject import Cost, Evidence, Known, Subject
+from .subject import Cost, Evidence, Known, Subject, check_truth
 
 if TYPE_CHECKING:
     from ..comparison import Comparison
@@ -82,12 +83,15 @@ def facts_of(model: Method) -> dict[str, str]:
     return facts
 
 
-def write_report(models: Mapping[str, Method], test: Dataset, path: str | os.PathLike[str]) -> None:
+def write_report(models: Mapping[str, Method], test: Dataset | Any, path: str | os.PathLike[str]) -> None:
     """Asks every model, by its name in the page, and writes the page; `treetop report` does the same."""
     from ..data.files import Output
     from .measuring import ask
-    from .page import to_html
+    from .page import check_extra, to_html
 
+    check_extra()
+    test = labelled(test, "a report measures on")
+    check_truth(test)
     subjects = [
         Subject(name, *ask(model, test, max(DEFAULT_KS)), facts_of(model), model)
         for name, model in models.items()

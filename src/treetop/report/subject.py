@@ -104,10 +104,7 @@ class Evidence:
         """Brings all onto one vocabulary: the labels with training counts first, those of the truth last."""
         if not subjects:
             raise ConfigError("a report needs at least one model")
-        if not len(truth):
-            raise DataError(f"{truth.source}: there are no texts to measure on")
-        if truth.Y is None or not truth.Y.nnz:
-            raise DataError(f"{truth.source}: there are no labels to evaluate against")
+        check_truth(truth)
         if not ks or min(ks) < 1:
             raise ConfigError(f"ks must be one or more numbers of at least 1, not {tuple(ks)!r}")
         labels = subjects[0].runs[0].labels if known is None else known.labels
@@ -198,6 +195,14 @@ class Evidence:
         """Its readable name before it, where there is one."""
         text = self.label_texts.get(name, name)
         return name if text == name else f"{text} ({name})"
+
+
+def check_truth(truth: Dataset) -> None:
+    """Refuses what nothing can be measured on."""
+    if not len(truth):
+        raise DataError(f"{truth.source}: there are no texts to measure on")
+    if truth.Y is None or not truth.Y.nnz:
+        raise DataError(f"{truth.source}: there are no labels to evaluate against")
 
 
 def _mean_scores(subject: Subject, truth: Dataset, options: Mapping[str, Any]) -> dict[str, DocumentScores]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 from itertools import combinations
@@ -38,11 +39,10 @@ class Pair(NamedTuple):
 def paired(evidence: Evidence) -> list[Pair]:
     """Pairs of subjects on few metrics: every further test would make the correction harsher.
 
-    All pairs; of many subjects, each against the best.
+    All pairs; of many subjects, each against the best. Which one that is the same texts tell, so all pairs
+    count in the correction.
     """
-    k = evidence.depth
-    tested = list(dict.fromkeys([evidence.leading, f"nDCG@{k}"]))
-    tested += [f"PSP@{k}"] if evidence.counts is not None else []
+    tested = _tested(evidence)
     count = len(evidence.subjects)
     several = list(combinations(range(count), 2))
     if count > ALL_PAIRS:
@@ -56,7 +56,7 @@ def paired(evidence: Evidence) -> list[Pair]:
             found = compare_scores(mine, theirs, samples=evidence.samples)
             raw += [(first, second, name, found[name]) for name in tested]
             report(done + 1, len(several))
-    corrected = holm([found.p_value for *_, found in raw])
+    corrected = holm([found.p_value for *_, found in raw], of=_tests(evidence))
     of_seeds = _over_seeds(evidence, [item[:3] for item in raw])
     return [Pair(*item, p, q) for item, p, q in zip(raw, corrected, of_seeds, strict=True)]
 
@@ -71,7 +71,19 @@ def _over_seeds(evidence: Evidence, tests: Sequence[tuple[int, int, str]]) -> Se
         runs = (evidence.metrics[place][metric] for place in (first, second))
         a, b = (Spread(statistics.fmean(values), statistics.stdev(values)) for values in runs)
         found.append(welch(a, b, seeds)[1] or 0.0)
-    return holm(found)
+    return holm(found, of=_tests(evidence))
+
+
+def _tested(evidence: Evidence) -> list[str]:
+    """Metrics."""
+    k = evidence.depth
+    some = list(dict.fromkeys([evidence.leading, f"nDCG@{k}"]))
+    return some + ([f"PSP@{k}"] if evidence.counts is not None else [])
+
+
+def _tests(evidence: Evidence) -> int:
+    """Of all pairs."""
+    return math.comb(len(evidence.subjects), 2) * len(_tested(evidence))
 
 
 def differences(evidence: Evidence, pairs: list[Pair]) -> Section:
@@ -109,6 +121,10 @@ def differences(evidence: Evidence, pairs: list[Pair]) -> Section:
         if seeds
         else ""
     )
+    tests = _tests(evidence)
+    family = f"all {tests:,} tests of this table"
+    if tests > len(pairs):
+        family = f"the {tests:,} tests of all pairs: which model is the best is seen on the same texts"
     return Section(
         "differences",
         "Model against model",
@@ -117,9 +133,8 @@ def differences(evidence: Evidence, pairs: list[Pair]) -> Section:
                 "Both models of a pair answered the same texts. The interval of a difference is a paired"
                 f" bootstrap ({evidence.samples:,} redraws); p is a two-sided randomisation test: how often"
                 " swapping the two answers to a text at random gives a difference at least as large. “p,"
-                f" Holm” is corrected by Holm's method for all {len(pairs)} tests of this table, and is the"
-                f" one to go by.{over_seeds} What lies below {LEVEL:g} is bold; a mark in the picture is"
-                " filled where that holds."
+                f" Holm” is the one to go by: corrected by Holm's method for {family}.{over_seeds} What lies"
+                f" below {LEVEL:g} is bold; a mark in the picture is filled where that holds."
             ),
             Chart("differences", "Differences with 95 % intervals", charts.differences(rows)),
             Table(

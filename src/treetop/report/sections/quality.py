@@ -95,9 +95,10 @@ def quality(evidence: Evidence) -> Section:
         "Quality",
         [
             Text(
-                f"Measured on {len(evidence.truth):,} texts, in percent. Intervals hold 95 % of what other"
-                f" texts of the same kind would give ({evidence.samples:,} bootstrap"
-                f" redraws).{over}{propensity} Higher is better, but for ECE, the calibration error."
+                f"Measured on {len(evidence.truth):,} texts, in percent. In brackets the 95 % confidence"
+                " interval of what the figure would be over all texts of this kind (bootstrap,"
+                f" {evidence.samples:,} redraws).{over}{propensity} Higher is better, but for ECE, the"
+                " calibration error."
             ),
             *map(Text, evidence.notes),
             Chart("quality", "Metrics with 95 % intervals", charts.quality(rows, names)),
