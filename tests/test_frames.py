@@ -13,6 +13,7 @@ from conftest import planted
 from test_contract import same, topic_texts
 from treetop import Dataset
 from treetop.errors import DataError
+from treetop.report.pages import write_report
 
 SMALL = {"leaf_size": 4, "branching": 2, "threads": 1}
 BOTH = pytest.mark.parametrize("library", [pandas, polars], ids=["pandas", "polars"])
@@ -57,6 +58,7 @@ def test_every_verb_takes_frames(library, plain, model):
     assert fitted.evaluate(frame) == model.evaluate(plain)
     assert fitted.evaluate(frame["text"], frame["labels"]) == model.evaluate(plain)
     assert treetop.evaluate(expected, frame) == treetop.evaluate(expected, plain)
+    assert treetop.evaluate(expected, frame, train=frame) == treetop.evaluate(expected, plain, train=plain)
 
     other = frame_of(library, plain, "title", "tags")
     fitted = treetop.XRLinear(**SMALL).fit(other, "tags", text="title")
@@ -79,6 +81,19 @@ def test_tuning_comparing_and_ensembles_take_frames(library, plain, model):
     compared = treetop.compare([treetop.Variant("one", "xr-linear", SMALL)], frame, frame, seeds=1)
     assert len(compared.runs["one"]) == 1
     assert len(treetop.Ensemble.learn([model, model], frame).members) == 2
+
+
+@BOTH
+def test_frames_are_written_and_reported_on(library, plain, model, tmp_path):
+    frame = frame_of(library, plain)
+    treetop.write(frame, tmp_path / "all.jsonl")
+    assert equal(treetop.read(tmp_path / "all.jsonl"), plain)
+    treetop.write(frame[["text"]], tmp_path / "texts.jsonl")
+    assert treetop.read(tmp_path / "texts.jsonl", need_labels=False).texts == plain.texts
+    write_report({"model": model}, frame, tmp_path / "report.html")
+    assert f"{len(plain):,} test texts" in (tmp_path / "report.html").read_text("utf-8")
+    with pytest.raises(DataError, match="no labels to evaluate against"):
+        write_report({"model": model}, Dataset.from_texts(["a"], [[]]), tmp_path / "none.html")
 
 
 @BOTH

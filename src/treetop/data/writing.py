@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from ..errors import ConfigError, DataError, TreetopError
+from .columns import is_frame
 from .dataset import Dataset
 from .files import Output
 from .formats import Format, named_format
 from .formats.options import WriteOptions
 from .formats.recognise import recognise_output
+from .frames import from_frame
 
 
 def write(
-    dataset: Dataset,
+    dataset: Dataset | Any,
     path: str | os.PathLike[str],
     *,
     format: str | None = None,
@@ -26,6 +29,8 @@ def write(
     split: str | None = None,
 ) -> None:
     """Write a data set; ``.gz``, ``.xz``, ``.zst`` and ``.bz2`` compress. A failed write changes nothing.
+
+    A pandas or polars frame with the columns "text" and, where there are labels, "labels" is one, too.
 
     Args:
         format: a name from `FORMATS`; by default the file's name tells.
@@ -39,6 +44,8 @@ def write(
     path = Path(path)
     if label_separator == "":
         raise ConfigError("the label separator must not be empty")
+    if is_frame(dataset):
+        dataset = from_frame(dataset, need_labels=False)
     chosen = recognise_output(path, dataset.Y is not None) if format is None else named_format(format)
     _check_holds(chosen, dataset)
     options = WriteOptions(text, labels, id, group, label_separator, split)

@@ -110,6 +110,7 @@ def judge(
     if train is not None:
         if train_counts is not None or n_train is not None:
             raise ConfigError("give either train, or train_counts and n_train")
+        train = labelled(train, "the training data are")
         predictions = predictions.aligned_to(train.labels)
         known, n_train = train.label_counts, len(train)
     elif train_counts is not None:
