@@ -16,7 +16,7 @@ from ..data import Dataset
 from ..errors import ModelError
 from ..features import TfidfConfig
 from ..sparse import binarize, merge_columns
-from ..tree import ClusteringConfig, TreeConfig, trees_of
+from ..tree import ClusteringConfig, LabelTree, TreeConfig, trees_of
 from .features import USUAL_TFIDF, fitted_tfidf
 from .neural import NeuralMethod
 
@@ -39,6 +39,16 @@ class ClusteredMethod(NeuralMethod):
 
     parents: list[Parents]
     """Of the nodes of every level, from the top; the last are the labels that the network scores."""
+
+    @property
+    def tree(self) -> LabelTree:
+        """The clusters and the labels that the network scores."""
+        self._fitted()
+        above = [1, *map(len, self.parents[:-1])]
+        sizes = [np.bincount(up, minlength=nodes) for up, nodes in zip(self.parents, above, strict=True)]
+        offsets = tuple(np.append(0, np.cumsum(size)) for size in sizes)
+        order = np.argsort(self.parents[-1], kind="stable")
+        return LabelTree(offsets, self.used[order].astype(np.int32))
 
     @abstractmethod
     def _sizes(self, labels: int) -> tuple[int, ...]:

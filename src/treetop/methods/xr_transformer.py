@@ -16,7 +16,7 @@ from ..data import Dataset
 from ..linear import LinearConfig, TreeModel
 from ..linear.config import COST_SPACE
 from ..search_space import SearchSpace
-from ..tree import TreeConfig, trees_of
+from ..tree import LabelTree, TreeConfig, trees_of
 from .base import Ranked
 from .cat_rankers import USUAL_RANKERS, USUAL_TREE
 from .joined_features import JoinedConfig, JoinedMethod
@@ -64,6 +64,13 @@ class XRTransformer(JoinedMethod):
     search_space = XR_SPACE
     config: XRTransformerConfig
     model: TreeModel | None = None
+
+    @property
+    def tree(self) -> LabelTree:
+        """The label tree of the rankers."""
+        self._fitted()
+        assert self.model is not None
+        return self.model.tree
 
     def _fit(self, dataset: Dataset) -> None:  # type: ignore[override]
         config, Y = self.config, dataset.Y
