@@ -1,4 +1,4 @@
-"""docs/league.md: every method of the library on some data sets, with one encoder on one machine.
+"""docs/league.md: the methods of the library on some data sets, with one encoder on one machine.
 
     treetop compare FOLDER --methods all --set encoder=DIR --seeds 1 --report out/
     python bench/league.py --add out/runs NAME [--output docs/league.md]
@@ -31,7 +31,7 @@ Runs = dict[str, list[Record]]
 INTRODUCTION = """\
 # League table
 
-Every method with its default settings, the same encoder (MiniLM-L6) for all that have one, one NVIDIA H200
+Methods with their default settings, the same encoder (MiniLM-L6) for all that have one, one NVIDIA H200
 with 16 cores; networks train and predict on the GPU, linear methods on the cores. Metrics are percentages
 on the test texts, ± the standard deviation where there are several seeds. *Train* is from texts in memory
 to the model; *texts/s* those of one prediction for all test texts, its first call; *GB* the most that
@@ -79,6 +79,9 @@ def page(sets: dict[str, Runs]) -> str:
     parts = [INTRODUCTION, "![P@1 against seconds of training and of prediction](league.svg)"]
     for name, runs in sets.items():
         parts.append(f"## {name}\n\n{markdown(HEAD, (row(method, found) for method, found in runs.items()))}")
+        missing = [method for method in METHODS if method not in runs and method != "ensemble"]
+        if missing:
+            parts.append(f"Not measured here: {', '.join(missing)}.")
     return "\n\n".join(parts) + "\n"
 
 

@@ -128,3 +128,4 @@ def test_the_league_is_made_of_kept_records(tmp_path):
     cells = [cell.strip() for cell in row.split("|")[2:-1]]
     assert cells[0] == "51.00 ± 1.41"
     assert cells[-5:] == ["2", "10.5", "2,000", "4.0", "200"]
+    assert "Not measured here: xr-linear, parabel," in text and "ensemble" not in text
