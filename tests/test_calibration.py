@@ -15,7 +15,7 @@ from conftest import planted
 from treetop import Dataset, Predictions, Strings, store
 from treetop.calibration import DEPTH, KINDS, Isotonic, Platt, pool_adjacent_violators
 from treetop.errors import ConfigError, DataError, ModelError
-from treetop.methods.base import held_out_rows
+from treetop.methods.held_out import held_out_rows
 
 
 def pairs(count: int, seed: int, *, ties: bool = False) -> tuple[np.ndarray, np.ndarray]:

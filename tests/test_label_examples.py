@@ -9,7 +9,7 @@ import treetop
 from test_contract import topic_texts
 from treetop import Dataset, Ensemble
 from treetop.errors import ConfigError, DataError, ModelError
-from treetop.methods.base import held_out_rows
+from treetop.methods.held_out import held_out_rows
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from test_contract import topic_texts
 from test_neural_training import QUICK
 from treetop import Dataset
 from treetop.errors import ConfigError, DataError, TreetopError
-from treetop.methods.base import held_out_rows
+from treetop.methods.held_out import held_out_rows
 from treetop.methods.kim_cnn import KimCNN
 from treetop.methods.xr_linear import XRLinear
 from treetop.search_space import Range

@@ -22,7 +22,8 @@ from .data.digest import data_digest
 from .data.frames import labelled
 from .errors import ConfigError, DataError, MissingExtraError, TreetopError
 from .methods import Method, MethodConfig, method_class
-from .methods.base import held_out_rows, keywords
+from .methods.held_out import held_out_rows
+from .methods.options import keywords
 from .metrics import parse_metric
 from .ranks import processes
 from .search_space import Range, Values, describe, setting_value, space_of

@@ -97,7 +97,7 @@ def train(
     from ..checkpoints import keeping
     from ..memory import peak_bytes
     from ..methods import make
-    from ..methods.base import keywords
+    from ..methods.options import keywords
     from ..ranks import is_main
     from ..store import check_target
 
@@ -174,7 +174,7 @@ def _hold_out(
 
 
 def _own_tree(path: Path, examples: Dataset, classifier: Method) -> LabelTree:
-    from ..methods.base import keywords
+    from ..methods.options import keywords
     from ..tree import LabelTree, read_taxonomy
 
     if "tree" not in keywords(classifier._fit):

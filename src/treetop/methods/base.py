@@ -6,13 +6,10 @@ The public verbs check their input here, once; a method's own ``_fit`` and ``_ra
 from __future__ import annotations
 
 import dataclasses
-import difflib
-import inspect
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import NoneType
 from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex
 
 import numpy as np
@@ -30,7 +27,10 @@ from ..predictions import Predictions, check_threshold
 from ..progress import step
 from ..search_space import SearchSpace
 from ..strings import Strings
+from .held_out import held_out_rows
 from .inputs import Inputs, as_dataset, labelled_set, training_set
+from .options import check_options, keywords
+from .statistics import checked_statistics
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -305,7 +305,7 @@ class Method(ABC):
             model.label_counts = store.typed(stored.arrays, {"label_counts": np.int64})["label_counts"]
             if len(model.label_counts) != len(model.labels):
                 raise ModelError(f"{len(model.label_counts):,} label counts for {len(model.labels):,} labels")
-            model.statistics = _checked_statistics(stored.data)
+            model.statistics = checked_statistics(stored.data)
             if "calibration" in model.statistics:
                 map_class = calibration.kind_named(model.statistics["calibration"]["kind"])
                 model.calibration = map_class.from_state(store.under_prefix("calibration", stored.arrays))
@@ -464,75 +464,3 @@ class Method(ABC):
 
 def _unpickled(kind: type[Method], stored: store.Stored) -> Method:
     return kind.from_stored(stored, "the pickle")
-
-
-def held_out_rows(
-    dataset: Dataset, share: float, seed: int, purpose: str
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Rows to learn from and rows to hold out: whole groups where the examples have groups.
-
-    Texts of labels are only learned from.
-    """
-    groups = None if dataset.groups is None else dataset.group_codes()
-    try:
-        kept, held_out = dataset.hold_out(share, seed, groups)
-    except DataError as error:
-        raise DataError(f"{dataset.source}: nothing can be held out for the {purpose} ({error})") from None
-    assert dataset.Y is not None
-    for rows in (kept, held_out):
-        if dataset.Y[rows].nnz == 0:
-            raise DataError(
-                f"{dataset.source}: too few examples have labels to hold some out for the {purpose}"
-            )
-    return kept, held_out
-
-
-def keywords(function: Callable[..., Any]) -> list[str]:
-    """The parameters that may be left out."""
-    parameters = inspect.signature(function).parameters.values()
-    return [item.name for item in parameters if item.default is not inspect.Parameter.empty]
-
-
-def check_options(options: Iterable[str], known: list[str], what: str) -> None:
-    """Refuses options that are not ``known``."""
-    for name in options:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known) or 'none'}"
-            raise ConfigError(f"{what} has no option {name!r}; {hint}")
-
-
-_STATISTICS: dict[str, Any] = {
-    "examples": int,
-    "labels": int,
-    "labels_used": int,
-    "labels_per_example": (int, float),
-    "input": str,
-    "source": str,
-}
-_OF_PARTS: dict[str, dict[str, Any]] = {
-    "calibration": {"kind": str, "examples": int, "source": str},
-    "spent": {"seconds": (int, float), "peak_bytes": (int, NoneType)},
-    "updates": {"times": int, "examples": int, "labels": int},
-    "training": {
-        "parameters": dict,
-        "device": str,
-        "precision": str,
-        "seconds": (int, float),
-        "best_epoch": int,
-        "epochs": list,
-    },
-}
-
-
-def _checked_statistics(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Statistics from a manifest, complete and of the right types."""
-    wanted = [(data, _STATISTICS, "training data")]
-    wanted += [(data[part], kinds, part) for part, kinds in _OF_PARTS.items() if part in data]
-    for given, kinds, what in wanted:
-        for name, kind in kinds.items():
-            if not isinstance(given, Mapping) or not isinstance(given.get(name, ...), kind):
-                raise ModelError(f"the manifest gives no proper {name!r} of the {what}")
-    if data["examples"] < 1:
-        raise ModelError(f"the manifest says the model was trained on {data['examples']} examples")
-    return dict(data)

@@ -35,7 +35,8 @@ from ..predictions import Predictions
 from ..progress import step
 from ..strings import Strings
 from . import make, method_class
-from .base import Method, MethodConfig, Ranked, held_out_rows
+from .base import Method, MethodConfig, Ranked
+from .held_out import held_out_rows
 from .stacking import Stack
 
 if TYPE_CHECKING:

@@ -34,7 +34,8 @@ from ..neural.training import Course, Judge, OnEpoch, Training
 from ..predictions import Predictions
 from ..store import under_prefix, with_prefix
 from ..strings import Strings
-from .base import Method, MethodConfig, Ranked, held_out_rows
+from .base import Method, MethodConfig, Ranked
+from .held_out import held_out_rows
 
 Tokens = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]
 

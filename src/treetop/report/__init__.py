@@ -1,1 +1,1 @@
-"""Comparisons for people: tables, Markdown pages and pictures."""
+"""Models and comparisons for people: HTML pages, Markdown, tables and pictures."""

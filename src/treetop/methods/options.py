@@ -1,0 +1,25 @@
+"""Options that one method has and another lacks: looked up in its signature."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..errors import ConfigError
+
+
+def keywords(function: Callable[..., Any]) -> list[str]:
+    """The parameters that may be left out."""
+    parameters = inspect.signature(function).parameters.values()
+    return [item.name for item in parameters if item.default is not inspect.Parameter.empty]
+
+
+def check_options(options: Iterable[str], known: list[str], what: str) -> None:
+    """Refuses options that are not ``known``."""
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known) or 'none'}"
+            raise ConfigError(f"{what} has no option {name!r}; {hint}")

@@ -1,0 +1,44 @@
+"""What a manifest says of the training of a model: complete, and of the right types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import NoneType
+from typing import Any
+
+from ..errors import ModelError
+
+_STATISTICS: dict[str, Any] = {
+    "examples": int,
+    "labels": int,
+    "labels_used": int,
+    "labels_per_example": (int, float),
+    "input": str,
+    "source": str,
+}
+_OF_PARTS: dict[str, dict[str, Any]] = {
+    "calibration": {"kind": str, "examples": int, "source": str},
+    "spent": {"seconds": (int, float), "peak_bytes": (int, NoneType)},
+    "updates": {"times": int, "examples": int, "labels": int},
+    "training": {
+        "parameters": dict,
+        "device": str,
+        "precision": str,
+        "seconds": (int, float),
+        "best_epoch": int,
+        "epochs": list,
+    },
+}
+
+
+def checked_statistics(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Statistics from a manifest, complete and of the right types."""
+    wanted = [(data, _STATISTICS, "training data")]
+    wanted += [(data[part], kinds, part) for part, kinds in _OF_PARTS.items() if part in data]
+    for given, kinds, what in wanted:
+        for name, kind in kinds.items():
+            if not isinstance(given, Mapping) or not isinstance(given.get(name, ...), kind):
+                raise ModelError(f"the manifest gives no proper {name!r} of the {what}")
+    if data["examples"] < 1:
+        raise ModelError(f"the manifest says the model was trained on {data['examples']} examples")
+    return dict(data)
