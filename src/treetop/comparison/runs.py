@@ -81,10 +81,6 @@ class Run:
         """A metric, or one of the plain numbers of a run."""
         return float(self.metrics[name] if name in self.metrics else getattr(self, name))
 
-    @property
-    def parameter_count(self) -> int | None:
-        return None if self.parameters is None else sum(self.parameters.values())
-
     def predictions(self, labels: Strings) -> Predictions:
         """The ranked labels again; their scores only fall."""
         found = self.ranked >= 0

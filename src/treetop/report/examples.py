@@ -36,8 +36,7 @@ class Why:
 
     label: str
     state: str
-    """given and right, given but wrong, or missing."""
-    right: bool
+    """``right``, ``wrong``, or ``missing``."""
     score: str
     note: str
     pieces: Sequence[Piece]
@@ -97,11 +96,9 @@ def example(evidence: Evidence, place: int, row: int) -> Example:
     text = "" if truth.texts is None else truth.texts[row]
     whys = []
     if subject.model is not None and subject.model.can_explain:
-        shown = [(item.label, item.label in true) for item in given[:GIVEN_EXPLAINED]]
-        shown += [(label, False) for label in missing[:MISSING_EXPLAINED]]
-        whys = [
-            _why(evidence, subject, row, label, right, label not in named, text) for label, right in shown
-        ]
+        shown = [(item.label, "right" if item.label in true else "wrong") for item in given[:GIVEN_EXPLAINED]]
+        shown += [(label, "missing") for label in missing[:MISSING_EXPLAINED]]
+        whys = [_why(evidence, subject, row, label, state, text) for label, state in shown]
     ndcg = 100 * evidence.scores[place][f"nDCG@{evidence.depth}"].numerator[row]
     return Example(
         title=str(row if truth.ids is None else truth.ids[row]),
@@ -114,23 +111,19 @@ def example(evidence: Evidence, place: int, row: int) -> Example:
     )
 
 
-def _why(
-    evidence: Evidence, subject: Subject, row: int, label: str, right: bool, missing: bool, text: str
-) -> Why:
+def _why(evidence: Evidence, subject: Subject, row: int, label: str, state: str, text: str) -> Why:
     assert subject.model is not None
-    state = "missing" if missing else "right" if right else "wrong"
     name = evidence.named(label)
     try:
         explanation = subject.model.explain(evidence.truth[[row]], label)
     except UserError as error:  # a label that the model does not know, or never gives
-        return Why(name, state, right, "", str(error), [], [], 0, [], "")
+        return Why(name, state, "", str(error), [], [], 0, [], "")
     words = words_of(explanation)
     votes = _votes(explanation)
     score = explanation.score if explanation.probability is None else explanation.probability
     return Why(
         label=name,
         state=state,
-        right=right,
         score=_score(score),
         note=explanation.why_missed or "",
         pieces=_cut(marked(text, words)),
