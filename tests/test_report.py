@@ -515,6 +515,8 @@ def test_many_models_are_tested_against_the_best():
     assert [pair.corrected for pair in pairs] == holm([pair.found.p_value for pair in pairs], of=28 * 2)
     (says, *_) = differences(evidence, pairs).blocks
     assert isinstance(says, Text) and "for the 56 tests of all pairs" in says.text
+    # With 100 redraws no p-value could fall below 56/101.
+    assert "(2,240 redraws)" in says.text
 
 
 def test_the_worst_of_equals_are_those_with_the_highest_wrong_score():

@@ -53,7 +53,7 @@ def paired(evidence: Evidence) -> list[Pair]:
             mine, theirs = (
                 {name: evidence.scores[place][name] for name in tested} for place in (first, second)
             )
-            found = compare_scores(mine, theirs, samples=evidence.samples)
+            found = compare_scores(mine, theirs, samples=_redraws(evidence))
             raw += [(first, second, name, found[name]) for name in tested]
             report(done + 1, len(several))
     corrected = holm([found.p_value for *_, found in raw], of=_tests(evidence))
@@ -84,6 +84,11 @@ def _tested(evidence: Evidence) -> list[str]:
 def _tests(evidence: Evidence) -> int:
     """Of all pairs."""
     return math.comb(len(evidence.subjects), 2) * len(_tested(evidence))
+
+
+def _redraws(evidence: Evidence) -> int:
+    """More than were asked for where even the smallest p-value, 1/(redraws + 1), would not survive `holm`."""
+    return max(evidence.samples, math.ceil(2 * _tests(evidence) / LEVEL))
 
 
 def differences(evidence: Evidence, pairs: list[Pair]) -> Section:
@@ -131,7 +136,7 @@ def differences(evidence: Evidence, pairs: list[Pair]) -> Section:
         [
             Text(
                 "Both models of a pair answered the same texts. The interval of a difference is a paired"
-                f" bootstrap ({evidence.samples:,} redraws); p is a two-sided randomisation test: how often"
+                f" bootstrap ({_redraws(evidence):,} redraws); p is a two-sided randomisation test: how often"
                 " swapping the two answers to a text at random gives a difference at least as large. “p,"
                 f" Holm” is the one to go by: corrected by Holm's method for {family}.{over_seeds} What lies"
                 f" below {LEVEL:g} is bold; a mark in the picture is filled where that holds."
