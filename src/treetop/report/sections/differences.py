@@ -136,9 +136,10 @@ def differences(evidence: Evidence, pairs: list[Pair]) -> Section:
         [
             Text(
                 "Both models of a pair answered the same texts. The interval of a difference is a paired"
-                f" bootstrap ({_redraws(evidence):,} redraws); p is a two-sided randomisation test: how often"
-                " swapping the two answers to a text at random gives a difference at least as large. “p,"
-                f" Holm” is the one to go by: corrected by Holm's method for {family}.{over_seeds} What lies"
+                f" bootstrap ({_redraws(evidence):,} redraws), of each difference for itself; p is a"
+                " two-sided randomisation test: how often swapping the two answers to a text at random gives"
+                " a difference at least as large. “p, Holm”"
+                f" is the one to go by: corrected by Holm's method for {family}.{over_seeds} What lies"
                 f" below {LEVEL:g} is bold; a mark in the picture is filled where that holds."
             ),
             Chart("differences", "Differences with 95 % intervals", charts.differences(rows)),
