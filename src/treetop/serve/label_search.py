@@ -173,12 +173,16 @@ class LabelSearch:
 
     def _best(self, numbers: Iterable[int], limit: int) -> list[int]:
         """The smallest ``limit`` places of the names that have any of the words."""
-        numbers = iter(numbers)
+        numbers, size = iter(numbers), 16
         best = np.zeros(0, np.int32)
-        while block := list(islice(numbers, min(limit, 256))):
-            if len(best) == limit and best[-1] <= self._lists[self._listed[block[0]]]:
-                break
-            best = np.unique(np.concatenate([best, *(self._places_of(n)[:limit] for n in block)]))[:limit]
+        while block := list(islice(numbers, size)):
+            lists = [self._places_of(number)[:limit] for number in block]
+            if len(best) == limit:
+                if best[-1] <= lists[0][0]:
+                    break
+                lists = [places[: np.searchsorted(places, best[-1])] for places in lists]
+            best = np.unique(np.concatenate([best, *lists]))[:limit]
+            size = 256
         return best.tolist()
 
     def _checked(self, places: Places, wanted: str, limit: int, *, at_word: bool = False) -> list[int]:
