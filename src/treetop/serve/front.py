@@ -85,6 +85,8 @@ class Front:
             await send(message)
 
         route = "other"
+        if scope["method"] == "HEAD":  # uvicorn, which has the scope as it was, leaves out the body
+            scope = {**scope, "method": "GET"}
         try:
             problem = self._problem(scope)
             if problem is not None:
