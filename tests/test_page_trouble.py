@@ -30,6 +30,27 @@ def test_a_busy_server_is_waited_for(page):
     expect(page.locator("#notice")).to_be_hidden()
 
 
+def test_reasons_that_do_not_come_are_not_asked_for_for_ever(page):
+    asked = []
+
+    def never(route) -> None:
+        if route.request.post_data_json.get("explain"):
+            asked.append(route)
+            route.fulfill(status=503, headers={"Retry-After": "0.1"}, json={"error": "no answer within 10 s"})
+        else:
+            route.continue_()
+
+    page.route("**/v1/predict", never)
+    page.fill("#text", "the anchor")
+    rows(page).first.locator(".name").click()
+    expect(rows(page).first.locator(".why")).to_have_text("The words behind it could not be found just now.")
+    page.wait_for_timeout(500)
+    assert len(asked) == 3
+    page.unroute("**/v1/predict")
+    page.fill("#text", "the anchor and the sail")
+    expect(rows(page).first.locator(".why")).to_contain_text("Words behind it")
+
+
 def test_a_batch_goes_on_after_the_server_was_busy(open_page):
     page = open_page("many")
     asked = []
