@@ -463,6 +463,7 @@ def test_keys(folder, tmp_path) -> None:
     with client(folder, tmp_path, api_keys=str(tmp_path / "keys")) as server:
         for path in ("/healthz", "/readyz", "/", "/docs", "/openapi.json"):
             assert server.get(path).status_code == 200
+            assert "small" not in server.get(path).text  # the model's name
         for path in ("/v1/models", "/v1/labels", "/metrics", "/v1/projects", "/v1/models/small/card"):
             refused = server.get(path)
             assert refused.status_code == 401 and refused.headers["www-authenticate"] == "Bearer"
@@ -491,6 +492,18 @@ def test_other_origins_only_where_asked(folder, tmp_path) -> None:
             answer = server.post("/v1/predict", json={"text": "a"}, headers={"origin": origin})
             assert answer.status_code == 200
             assert answer.headers.get("access-control-allow-origin") == allowed
+    (tmp_path / "keys").write_text("secret-key-of-eva\n")
+    keys = {"api_keys": str(tmp_path / "keys")}
+    with client(folder, tmp_path, cors_origin=("https://a.example",), **keys) as server:
+        origin = {"origin": "https://a.example"}
+        asks = origin | {
+            "access-control-request-method": "POST",
+            "access-control-request-headers": "authorization",
+        }
+        assert server.options("/v1/predict", headers=asks).status_code == 200
+        refused = server.post("/v1/predict", json={"text": "a"}, headers=origin)
+        assert refused.status_code == 401
+        assert refused.headers["access-control-allow-origin"] == "https://a.example"  # its page may say why
 
 
 def test_files_outside_the_page_are_not_given(server) -> None:

@@ -187,6 +187,21 @@ def _children(process: int) -> list[int]:
 # -- endings -------------------------------------------------------------------------------------------------
 
 
+def test_workers_that_drain_refuse_new_connections(folder) -> None:
+    with live(folder, "--feedback", "none", "--workers", 2) as server:
+        body = json.dumps({"text": TEXT, "k": 1}).encode()
+        with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
+            connection.sendall(_head(len(body)))
+            time.sleep(0.5)
+            server.process.send_signal(signal.SIGTERM)
+            time.sleep(1.5)
+            with pytest.raises(OSError):
+                server.ask("GET", "/healthz", timeout=1)
+            connection.sendall(body)
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
+        assert server.process.wait(20) == 0
+
+
 @pytest.mark.parametrize("started", [1, 2])
 def test_sigterm_ends_workers_that_are_just_starting(folder, started) -> None:
     command = [sys.executable, "-m", "treetop", "serve", folder, "--workers", "2", "--port", "0"]

@@ -51,14 +51,16 @@ def make_app(services: Services) -> ASGIApp:
     app.add_exception_handler(HTTPException, _on_http_error)
     app.add_exception_handler(RequestValidationError, _on_bad_parameters)
     app.add_exception_handler(Exception, _on_failure)
-    if services.config.cors_origin:
-        app.add_middleware(
-            CORSMiddleware,
-            allow_origins=list(services.config.cors_origin),
-            allow_methods=["GET", "POST"],
-            allow_headers=["Authorization", "Content-Type", "X-API-Key"],
-        )
-    return Front(app, services.config, services.meters, {PREDICT: make_predict(services)})
+    front = Front(app, services.config, services.meters, {PREDICT: make_predict(services)})
+    if not services.config.cors_origin:
+        return front
+    return CORSMiddleware(
+        front,  # also what is refused there is for the other sites to read
+        allow_origins=list(services.config.cors_origin),
+        allow_methods=["GET", "POST"],
+        allow_headers=["Authorization", "Content-Type", "X-API-Key"],
+        expose_headers=["Retry-After"],
+    )
 
 
 @contextlib.asynccontextmanager

@@ -65,8 +65,7 @@ class Front:
         self, app: ASGIApp, config: ServeConfig, meters: Meters, direct: Mapping[str, Endpoint]
     ) -> None:
         self._app, self._meters = app, meters
-        # What CORS adds is added inside the app.
-        self._direct = {} if config.cors_origin else dict(direct)
+        self._direct = direct
         self._hosts = config.host_names
         self._keys = None if config.api_keys_file is None else read_keys(Path(config.api_keys_file))
 
@@ -106,7 +105,7 @@ class Front:
         path = scope["path"]
         if self._hosts is not None and _host(headers.get(b"host", b"")) not in self._hosts:
             return refused(421, "this server goes by another name: see --allow-host", path=path)
-        if self._keys is None or path in OPEN or path.startswith("/static/") or scope["method"] == "OPTIONS":
+        if self._keys is None or path in OPEN or path.startswith("/static/"):
             return None
         key = headers.get(b"x-api-key")
         if key is None:

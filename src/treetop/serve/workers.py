@@ -62,6 +62,10 @@ class _Crew:
                 self._ending and not self._told
             ):  # told by a signal, which may have come while one was starting
                 self._told = True
+                for (
+                    one
+                ) in self._sockets:  # new connections are refused at once, not when the last worker is done
+                    one.close()
                 self._tell(signal.SIGTERM)
             time.sleep(TICK_S)
         codes = [worker.exitcode for worker in self._workers]
