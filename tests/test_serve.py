@@ -446,6 +446,7 @@ def test_every_answer_has_the_headers(server) -> None:
         assert "default-src 'none'" in headers["content-security-policy"]
         assert headers["x-content-type-options"] == "nosniff" and "server" not in headers
         assert "access-control-allow-origin" not in headers
+        assert (headers.get("cache-control") == "no-store") == path.startswith("/v1")
 
 
 def test_only_its_own_names_reach_a_server_on_loopback(folder, tmp_path) -> None:

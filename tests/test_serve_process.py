@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import itertools
 import json
@@ -379,6 +380,29 @@ def test_chunked_bodies_have_the_same_limit(server) -> None:
     small = json.dumps({"text": TEXT, "k": 1}).encode()
     answer = _raw(server.port, head, b"%x\r\n%s\r\n0\r\n\r\n" % (len(small), small))
     assert b" 200 " in answer.split(b"\r\n")[0]
+
+
+def test_large_bodies_that_are_half_there_fill_no_memory(folder) -> None:
+    with live(folder, "--feedback", "none", "--max-body", 300_000) as server, contextlib.ExitStack() as stack:
+        half = _head(300_000) + b'{"text":"' + b"a" * 290_000
+        sent = []
+        for _ in range(60):
+            connection = socket.create_connection(("127.0.0.1", server.port), timeout=5)
+            sent.append(stack.enter_context(connection))
+            with contextlib.suppress(OSError):  # refused while it sends
+                connection.sendall(half)
+        refused = 0
+        for connection in sent:
+            connection.settimeout(0.05)
+            with contextlib.suppress(OSError):
+                refused += connection.recv(1000).startswith(b"HTTP/1.1 429 ")
+        assert 15 < refused < 40
+        assert server.predict(TEXT)[0] == 200  # small ones go on
+        for connection in sent:
+            connection.close()
+        large = json.dumps({"texts": [TEXT * 1000] * 8}).encode()
+        assert len(large) > 200_000
+        until(lambda: server.ask("POST", "/v1/predict", large)[0] == 200, 10, "room again")
 
 
 def test_too_many_connections_are_turned_away_and_the_others_go_on(server) -> None:

@@ -32,6 +32,8 @@ HEADERS = [
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
+NOT_KEPT = (b"cache-control", b"no-store")
+"""For answers that may depend on a key or on feedback: no cache on the way keeps them."""
 OPEN = ("/healthz", "/readyz", "/", "/docs", "/docs.css", "/openapi.json", "/favicon.ico")
 """What needs no key, besides the page's files: nothing of a model is told there."""
 SHORTEST_KEY = 16
@@ -75,12 +77,13 @@ class Front:
             return
         began = time.perf_counter()
         status = 500
+        more = [*HEADERS, NOT_KEPT] if scope["path"].startswith("/v1") else HEADERS
 
         async def answer(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], *HEADERS]
+                message["headers"] = [*message["headers"], *more]
             await send(message)
 
         route = "other"
