@@ -264,6 +264,27 @@ def test_models_and_their_names(folder, tmp_path) -> None:
         assert status == 200 and found["results"][0]["labels"][0]["label"].startswith("zebras")
 
 
+def test_many_wishes_to_load_again_are_two(tmp_path, monkeypatch) -> None:
+    """The one that is under way, and one for what may have changed since it began."""
+    import asyncio
+
+    from treetop.serve import models
+
+    save_model(tmp_path / "a")
+    services = Services({"a": tmp_path / "a"}, ServeConfig(feedback="none"))
+    quick, loads = models.load_served, []
+    monkeypatch.setattr(
+        models, "load_served", lambda *given, **named: (loads.append(given), quick(*given, **named))[1]
+    )
+
+    async def wish(times: int) -> None:
+        await asyncio.gather(*(services.models.refresh(always=True) for _ in range(times)))
+
+    asyncio.run(wish(10))
+    assert len(loads) == 2
+    services.close()
+
+
 def test_a_model_that_is_saved_while_others_load_is_taken_up(tmp_path, monkeypatch) -> None:
     import asyncio
 

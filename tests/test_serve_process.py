@@ -7,6 +7,7 @@ import http.client
 import itertools
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -23,7 +24,7 @@ from typing import Any
 import pytest
 from annif_client import AnnifClient
 
-from small_servers import live, request, save_model, until
+from small_servers import SLOW, live, request, save_model, until
 
 TEXT = "cat dog horse fur paws tail"
 
@@ -106,6 +107,22 @@ def test_hot_swap_drops_nothing_and_a_broken_folder_keeps_the_old_model(tmp_path
         assert set(asking.statuses) == {200}, asking.statuses
         assert first in asking.versions
         assert not any("Traceback" in line for line in server.lines)
+
+
+def test_sighup_while_models_load_ends_nothing(folder) -> None:
+    command = [sys.executable, "-c", SLOW, "1.5", "serve", folder, "--port", "0", "--feedback", "none"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+
+        def ignores() -> bool:
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            return bool(int(re.search(r"SigIgn:\s*(\w+)", status)[1], 16) & 1)  # type: ignore[index]
+
+        until(ignores, 30, "loading")
+        process.send_signal(signal.SIGHUP)
+        assert process.stderr is not None
+        assert " at http://" in process.stderr.readline()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) in (0, -signal.SIGTERM)  # it may not listen to signals yet
 
 
 def test_a_folder_that_is_copied_slowly_is_taken_up_when_it_is_whole(tmp_path) -> None:

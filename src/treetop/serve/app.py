@@ -66,10 +66,12 @@ def make_app(services: Services) -> ASGIApp:
 @contextlib.asynccontextmanager
 async def _lifespan(services: Services) -> AsyncIterator[None]:
     loop = asyncio.get_running_loop()
-    tasks = set()
+    tasks: set[asyncio.Task[None]] = set()
 
     def refresh() -> None:
-        tasks.add(loop.create_task(services.models.refresh(always=True)))
+        task = loop.create_task(services.models.refresh(always=True))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
 
     if services.config.watch:
         tasks.add(loop.create_task(services.models.watch(services.config.watch)))
@@ -79,7 +81,7 @@ async def _lifespan(services: Services) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        for task in tasks:
+        for task in tuple(tasks):
             task.cancel()
         await asyncio.to_thread(services.close)
 

@@ -75,7 +75,7 @@ class Models:
         self, folders: dict[str, Path], config: ServeConfig, meters: Meters, *, verify: bool
     ) -> None:
         self._config, self._meters = config, meters
-        self._refreshing = asyncio.Lock()
+        self._refreshing, self._awaited = asyncio.Lock(), False
         seen = {name: _mark(folder) for name, folder in folders.items()}  # before: a change meanwhile is seen
         loaded = {
             name: load_served(name, folder, config.at_prediction, verify=verify)
@@ -109,7 +109,11 @@ class Models:
         Requests go on meanwhile; those already in a batch end with the old version. A folder that cannot be
         loaded, perhaps because it is still being copied, changes nothing and is tried again when it changes.
         """
+        if always and self._awaited:
+            return  # one is waiting, and will load what is there then
+        self._awaited = self._awaited or always
         async with self._refreshing:
+            self._awaited = self._awaited and not always
             for name, slot in self._slots.items():
                 folder = slot.served.folder
                 mark = await asyncio.to_thread(_mark, folder, deep=slot.broken)
