@@ -74,6 +74,20 @@ def test_a_batch_goes_on_after_the_server_was_busy(open_page):
     assert len(downloaded(page)) == 201
 
 
+def test_feedback_that_cannot_be_kept_is_told_and_saved_again(page):
+    refusal = {"error": "the feedback could not be kept: try again later"}
+    page.route("**/v1/feedback", lambda route: route.fulfill(status=503, json=refusal))
+    page.fill("#text", "the anchor")
+    rows(page).first.locator(".check").click()
+    page.click("#save")
+    expect(page.locator("#notice")).to_contain_text(
+        "The feedback could not be kept: try again later. Your decisions are not saved yet."
+    )
+    page.unroute("**/v1/feedback")
+    page.get_by_role("button", name="Save again").click()
+    expect(page.locator("#save")).to_have_text("Saved")
+
+
 def test_a_text_that_is_too_long(page):
     page.fill("#text", "word " * 20_001)
     expect(page.locator("#notice")).to_have_text("Text: 100,005 characters are too many, at most 100,000.")
