@@ -152,3 +152,33 @@ def test_tables_are_read_and_written_as_python_does(page):
         )
         assert read == tables
         assert [list(csv.reader(io.StringIO(text.lstrip("\ufeff"), newline=""))) for text in back] == tables
+
+
+def test_no_cell_is_a_formula_for_a_spreadsheet(open_page):
+    page = open_page("many")
+    rows = [
+        ["=1+1", "bishop"],
+        ["@SUM(A1)", "+1 pawn"],
+        ["-2.5e3", "-pawn"],
+        ["+49", "\t=pawn"],
+        ["a=b", "＝pawn"],
+    ]
+    content = io.StringIO(newline="")
+    csv.writer(content).writerows([["=HYPERLINK(1)", "text"], *rows])
+    page.set_input_files("#many-files", file("table.csv", content.getvalue()))
+    page.click("#batch-start")
+    header, *lines = downloaded(page)
+    assert header[0] == "'=HYPERLINK(1)"
+    assert [line[:2] for line in lines] == [
+        ["'=1+1", "bishop"],
+        ["'@SUM(A1)", "'+1 pawn"],
+        ["-2.5e3", "'-pawn"],
+        ["+49", "'\t=pawn"],
+        ["a=b", "'＝pawn"],
+    ]
+    answer = {"model": "m", "version": "v", "results": [{"labels": [{"label": "=cmd()", "score": -1.5}]}] * 5}
+    page.route("**/v1/predict", lambda route: route.fulfill(json=answer))
+    page.set_input_files("#many-files", file("table.csv", content.getvalue()))
+    page.click("#batch-start")
+    _, *lines = downloaded(page)
+    assert [line[2:] for line in lines] == [['["=cmd()"]', "-1.5"]] * 5

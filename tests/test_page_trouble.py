@@ -30,6 +30,27 @@ def test_a_busy_server_is_waited_for(page):
     expect(page.locator("#notice")).to_be_hidden()
 
 
+def test_reasons_that_do_not_come_are_not_asked_for_for_ever(page):
+    asked = []
+
+    def never(route) -> None:
+        if route.request.post_data_json.get("explain"):
+            asked.append(route)
+            route.fulfill(status=503, headers={"Retry-After": "0.1"}, json={"error": "no answer within 10 s"})
+        else:
+            route.continue_()
+
+    page.route("**/v1/predict", never)
+    page.fill("#text", "the anchor")
+    rows(page).first.locator(".name").click()
+    expect(rows(page).first.locator(".why")).to_have_text("The words behind it could not be found just now.")
+    page.wait_for_timeout(500)
+    assert len(asked) == 3
+    page.unroute("**/v1/predict")
+    page.fill("#text", "the anchor and the sail")
+    expect(rows(page).first.locator(".why")).to_contain_text("Words behind it")
+
+
 def test_a_batch_goes_on_after_the_server_was_busy(open_page):
     page = open_page("many")
     asked = []
@@ -51,6 +72,20 @@ def test_a_batch_goes_on_after_the_server_was_busy(open_page):
     expect(page.locator("#batch-download")).to_have_text("Download 128 rows as CSV")
     page.get_by_role("button", name="Go on").click()
     assert len(downloaded(page)) == 201
+
+
+def test_feedback_that_cannot_be_kept_is_told_and_saved_again(page):
+    refusal = {"error": "the feedback could not be kept: try again later"}
+    page.route("**/v1/feedback", lambda route: route.fulfill(status=503, json=refusal))
+    page.fill("#text", "the anchor")
+    rows(page).first.locator(".check").click()
+    page.click("#save")
+    expect(page.locator("#notice")).to_contain_text(
+        "The feedback could not be kept: try again later. Your decisions are not saved yet."
+    )
+    page.unroute("**/v1/feedback")
+    page.get_by_role("button", name="Save again").click()
+    expect(page.locator("#save")).to_have_text("Saved")
 
 
 def test_a_text_that_is_too_long(page):

@@ -18,6 +18,7 @@ from treetop.errors import ConfigError, ModelError
 from treetop.serve.app import make_app
 from treetop.serve.feedback import connect
 from treetop.serve.models import named_folders
+from treetop.serve.served_model import version_of
 from treetop.serve.services import Services
 from treetop.serve.settings import ServeConfig
 
@@ -112,6 +113,28 @@ def test_so_many_labels_are_explained(folder, tmp_path) -> None:
     assert [["words" in entry for entry in result["labels"]] for result in results] == [
         [True] * 3 + [False] * 2
     ] * 2
+
+
+def test_no_more_labels_are_explained_than_may_be_nor_longer_than_one_waits(
+    folder, tmp_path, monkeypatch
+) -> None:
+    from treetop.methods.base import Method
+
+    with client(folder, tmp_path, max_explained=3, timeout=0.4) as server:
+        results = ask(server, {"texts": [TEXT] * 5, "k": 2, "explain": True})[1]["results"]
+        assert [["words" in entry for entry in result["labels"]] for result in results] == [
+            [True, False]
+        ] * 3 + [[False, False]] * 2
+        calls: list[str] = []
+        quick = Method.explain
+        monkeypatch.setattr(
+            Method, "explain", lambda *given: (calls.append(""), time.sleep(0.3), quick(*given))[2]
+        )
+        status, answer = ask(server, {"texts": [TEXT] * 3, "k": 1, "explain": True})
+        assert status == 503 and "0.4 s" in answer["error"]
+        monkeypatch.setattr(Method, "explain", quick)
+        assert ask(server, {"text": TEXT, "k": 1, "explain": True})[0] == 200
+        assert len(calls) == 2  # the third began too late
 
 
 def test_explanations_of_ensembles_have_parts(folder, tmp_path) -> None:
@@ -241,7 +264,51 @@ def test_models_and_their_names(folder, tmp_path) -> None:
         assert status == 200 and found["results"][0]["labels"][0]["label"].startswith("zebras")
 
 
-def test_names_of_models() -> None:
+def test_many_wishes_to_load_again_are_two(tmp_path, monkeypatch) -> None:
+    """The one that is under way, and one for what may have changed since it began."""
+    import asyncio
+
+    from treetop.serve import models
+
+    save_model(tmp_path / "a")
+    services = Services({"a": tmp_path / "a"}, ServeConfig(feedback="none"))
+    quick, loads = models.load_served, []
+    monkeypatch.setattr(
+        models, "load_served", lambda *given, **named: (loads.append(given), quick(*given, **named))[1]
+    )
+
+    async def wish(times: int) -> None:
+        await asyncio.gather(*(services.models.refresh(always=True) for _ in range(times)))
+
+    asyncio.run(wish(10))
+    assert len(loads) == 2
+    services.close()
+
+
+def test_a_model_that_is_saved_while_others_load_is_taken_up(tmp_path, monkeypatch) -> None:
+    import asyncio
+
+    from treetop.serve import models
+
+    save_model(tmp_path / "a")
+    save_model(tmp_path / "b")
+    quick = models.load_served
+
+    def load(name: str, *given: Any, **named: Any) -> Any:
+        if name == "b":
+            save_model(tmp_path / "a", "zebras")
+        return quick(name, *given, **named)
+
+    monkeypatch.setattr(models, "load_served", load)
+    services = Services({name: tmp_path / name for name in "ab"}, ServeConfig(feedback="none"))
+    asyncio.run(services.models.refresh())
+    assert services.models["a"].served.version == version_of(tmp_path / "a")
+    services.close()
+
+
+def test_names_of_models(tmp_path) -> None:
+    (tmp_path / "current").symlink_to(tmp_path / "v1")  # swapped to v2 one day
+    assert list(named_folders([f"{tmp_path}/current/"])) == ["current"]
     assert list(named_folders(["a/b/small", "x=a/b/small"])) == ["small", "x"]
     for bad in (["a/b", "c/b"], ["a b"], ["é=x"], []):
         with pytest.raises(ConfigError):
@@ -329,6 +396,24 @@ def test_a_commit_is_on_disk_when_it_returns(tmp_path) -> None:
     connection.close()
 
 
+def test_feedback_is_not_written_where_nobody_finds_it(folder, tmp_path) -> None:
+    file, away = tmp_path / "feedback.sqlite", tmp_path / "old.sqlite"
+
+    def tell(server: TestClient, text: str) -> int:
+        return server.post("/v1/feedback", json={"text": text, "added": ["b"]}).status_code
+
+    with client(folder, tmp_path, feedback=str(file)) as server:
+        assert tell(server, "first") == 201
+        file.rename(away)
+        assert tell(server, "second") == 503 and not file.exists()
+        file.write_bytes(b"")  # another file of that name
+        assert tell(server, "third") == 503
+        away.rename(file)
+        assert tell(server, "fourth") == 201
+    texts = [row[0] for row in sqlite3.connect(file).execute("SELECT text FROM feedback ORDER BY id")]
+    assert texts == ["first", "fourth"]
+
+
 def test_from_feedback_refuses_other_files(run, tmp_path) -> None:
     (tmp_path / "x").write_text("no database " * 100)
     sqlite3.connect(tmp_path / "empty.sqlite").close()
@@ -347,6 +432,8 @@ def test_from_feedback_refuses_other_files(run, tmp_path) -> None:
         {"text": "a"},
         {"text": "", "accepted": ["b"]},
         {"text": "a", "accepted": [""]},
+        {"text": "a", "added": ["\t "]},
+        {"text": " \n", "accepted": ["b"]},
         {"text": "a", "accepted": "b"},
         {"text": "a", "accepted": ["b" * 1001]},
         {"text": "a", "accepted": ["b"] * 1001},
@@ -380,6 +467,7 @@ def test_every_answer_has_the_headers(server) -> None:
         assert "default-src 'none'" in headers["content-security-policy"]
         assert headers["x-content-type-options"] == "nosniff" and "server" not in headers
         assert "access-control-allow-origin" not in headers
+        assert (headers.get("cache-control") == "no-store") == path.startswith("/v1")
 
 
 def test_only_its_own_names_reach_a_server_on_loopback(folder, tmp_path) -> None:
@@ -397,6 +485,7 @@ def test_keys(folder, tmp_path) -> None:
     with client(folder, tmp_path, api_keys=str(tmp_path / "keys")) as server:
         for path in ("/healthz", "/readyz", "/", "/docs", "/openapi.json"):
             assert server.get(path).status_code == 200
+            assert "small" not in server.get(path).text  # the model's name
         for path in ("/v1/models", "/v1/labels", "/metrics", "/v1/projects", "/v1/models/small/card"):
             refused = server.get(path)
             assert refused.status_code == 401 and refused.headers["www-authenticate"] == "Bearer"
@@ -425,6 +514,18 @@ def test_other_origins_only_where_asked(folder, tmp_path) -> None:
             answer = server.post("/v1/predict", json={"text": "a"}, headers={"origin": origin})
             assert answer.status_code == 200
             assert answer.headers.get("access-control-allow-origin") == allowed
+    (tmp_path / "keys").write_text("secret-key-of-eva\n")
+    keys = {"api_keys": str(tmp_path / "keys")}
+    with client(folder, tmp_path, cors_origin=("https://a.example",), **keys) as server:
+        origin = {"origin": "https://a.example"}
+        asks = origin | {
+            "access-control-request-method": "POST",
+            "access-control-request-headers": "authorization",
+        }
+        assert server.options("/v1/predict", headers=asks).status_code == 200
+        refused = server.post("/v1/predict", json={"text": "a"}, headers=origin)
+        assert refused.status_code == 401
+        assert refused.headers["access-control-allow-origin"] == "https://a.example"  # its page may say why
 
 
 def test_files_outside_the_page_are_not_given(server) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import itertools
 import json
 import os
+import re
+import shutil
 import signal
 import socket
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -19,7 +24,7 @@ from typing import Any
 import pytest
 from annif_client import AnnifClient
 
-from small_servers import live, request, save_model, until
+from small_servers import SLOW, live, request, save_model, until
 
 TEXT = "cat dog horse fur paws tail"
 
@@ -104,6 +109,40 @@ def test_hot_swap_drops_nothing_and_a_broken_folder_keeps_the_old_model(tmp_path
         assert not any("Traceback" in line for line in server.lines)
 
 
+def test_sighup_while_models_load_ends_nothing(folder) -> None:
+    command = [sys.executable, "-c", SLOW, "1.5", "serve", folder, "--port", "0", "--feedback", "none"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+
+        def ignores() -> bool:
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            return bool(int(re.search(r"SigIgn:\s*(\w+)", status)[1], 16) & 1)  # type: ignore[index]
+
+        until(ignores, 30, "loading")
+        process.send_signal(signal.SIGHUP)
+        assert process.stderr is not None
+        assert " at http://" in process.stderr.readline()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) in (0, -signal.SIGTERM)  # it may not listen to signals yet
+
+
+def test_a_folder_that_is_copied_slowly_is_taken_up_when_it_is_whole(tmp_path) -> None:
+    folder, fresh = tmp_path / "model", tmp_path / "fresh"
+    save_model(folder)
+    save_model(fresh, "zebras")
+    with live(folder, "--feedback", "none", "--watch", 0.1) as server:
+        shutil.rmtree(folder)
+        line = server.wait_for("stays at version")
+        folder.mkdir()
+        shutil.copy(fresh / "manifest.json", folder)  # first, as it happens
+        until(lambda: sum("stays at" in line for line in server.lines) == 2, 20, "half a folder")
+        assert server.predict(TEXT)[0] == 200
+        (arrays,) = fresh.glob("arrays-*")
+        shutil.copytree(arrays, folder / arrays.name)
+        line = server.wait_for("takes the place of")
+        assert server.ask("GET", "/readyz")[1]["models"]["model"] in line
+        assert server.predict("zebra quark", k=1)[1]["results"][0]["labels"][0]["label"].startswith("zebras")
+
+
 def test_workers_share_the_port_and_one_that_dies_is_replaced(folder, tmp_path) -> None:
     with live(folder, "--workers", 2, "--feedback", tmp_path / "f.sqlite", "--watch", 0) as server:
         children = _children(server.process.pid)
@@ -164,6 +203,30 @@ def _children(process: int) -> list[int]:
 
 
 # -- endings -------------------------------------------------------------------------------------------------
+
+
+def test_workers_that_drain_refuse_new_connections(folder) -> None:
+    with live(folder, "--feedback", "none", "--workers", 2) as server:
+        body = json.dumps({"text": TEXT, "k": 1}).encode()
+        with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
+            connection.sendall(_head(len(body)))
+            time.sleep(0.5)
+            server.process.send_signal(signal.SIGTERM)
+            time.sleep(1.5)
+            with pytest.raises(OSError):
+                server.ask("GET", "/healthz", timeout=1)
+            connection.sendall(body)
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
+        assert server.process.wait(20) == 0
+
+
+@pytest.mark.parametrize("started", [1, 2])
+def test_sigterm_ends_workers_that_are_just_starting(folder, started) -> None:
+    command = [sys.executable, "-m", "treetop", "serve", folder, "--workers", "2", "--port", "0"]
+    with subprocess.Popen([*command, "--feedback", "none"], stderr=subprocess.PIPE, text=True) as process:
+        until(lambda: len(_children(process.pid)) >= started, 60, "workers")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0, process.stderr.read()
 
 
 def test_sigterm_answers_what_is_there_and_takes_no_more(folder) -> None:
@@ -265,6 +328,21 @@ def test_a_body_that_does_not_come_is_not_waited_for(server) -> None:
     assert b" 408 " in drip.split(b"\r\n")[0]
 
 
+@pytest.mark.parametrize("asked", ["GET /healthz", "POST /v1/nothing", "POST /v1/predict"])
+def test_a_body_that_nobody_reads_keeps_no_connection(server, asked) -> None:
+    head = f"{asked} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n".encode()
+    began = time.monotonic()
+    with (
+        socket.create_connection(("127.0.0.1", server.port), timeout=15) as connection,
+        pytest.raises(OSError),
+    ):
+        connection.sendall(head)
+        while time.monotonic() - began < 15:
+            connection.sendall(b"x")
+            time.sleep(0.1)
+    assert time.monotonic() - began < 5
+
+
 def test_heads_without_end_are_cut_off(server) -> None:
     slow = _raw(server.port, b"GET /healthz HTTP/1.1\r\n", *[b"X"] * 15, pause=0.1)
     assert b" 408 " in slow.split(b"\r\n")[0]
@@ -296,7 +374,19 @@ def test_broken_http(server) -> None:
     ):
         answer = _raw(server.port, sent, wait=2)
         assert not answer or b" 400 " in answer.split(b"\r\n")[0], answer
+        assert not answer or set(json.loads(answer.partition(b"\r\n\r\n")[2])) == {"error"}
     assert server.predict(TEXT)[0] == 200
+
+
+def test_heads_of_answers_can_be_asked_for(server) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=15) as connection:
+        connection.sendall(b"HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        connection.sendall(b"HEAD /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        received = b""
+        while chunk := connection.recv(65536):
+            received += chunk
+    heads = received.split(b"\r\n\r\n")
+    assert len(heads) == 3 and all(head.startswith(b"HTTP/1.1 200 ") for head in heads[:2]) and not heads[2]
 
 
 def test_chunked_bodies_have_the_same_limit(server) -> None:
@@ -307,6 +397,29 @@ def test_chunked_bodies_have_the_same_limit(server) -> None:
     small = json.dumps({"text": TEXT, "k": 1}).encode()
     answer = _raw(server.port, head, b"%x\r\n%s\r\n0\r\n\r\n" % (len(small), small))
     assert b" 200 " in answer.split(b"\r\n")[0]
+
+
+def test_large_bodies_that_are_half_there_fill_no_memory(folder) -> None:
+    with live(folder, "--feedback", "none", "--max-body", 300_000) as server, contextlib.ExitStack() as stack:
+        half = _head(300_000) + b'{"text":"' + b"a" * 290_000
+        sent = []
+        for _ in range(60):
+            connection = socket.create_connection(("127.0.0.1", server.port), timeout=5)
+            sent.append(stack.enter_context(connection))
+            with contextlib.suppress(OSError):  # refused while it sends
+                connection.sendall(half)
+        refused = 0
+        for connection in sent:
+            connection.settimeout(0.05)
+            with contextlib.suppress(OSError):
+                refused += connection.recv(1000).startswith(b"HTTP/1.1 429 ")
+        assert 15 < refused < 40
+        assert server.predict(TEXT)[0] == 200  # small ones go on
+        for connection in sent:
+            connection.close()
+        large = json.dumps({"texts": [TEXT * 1000] * 8}).encode()
+        assert len(large) > 200_000
+        until(lambda: server.ask("POST", "/v1/predict", large)[0] == 200, 10, "room again")
 
 
 def test_too_many_connections_are_turned_away_and_the_others_go_on(server) -> None:

@@ -51,23 +51,27 @@ def make_app(services: Services) -> ASGIApp:
     app.add_exception_handler(HTTPException, _on_http_error)
     app.add_exception_handler(RequestValidationError, _on_bad_parameters)
     app.add_exception_handler(Exception, _on_failure)
-    if services.config.cors_origin:
-        app.add_middleware(
-            CORSMiddleware,
-            allow_origins=list(services.config.cors_origin),
-            allow_methods=["GET", "POST"],
-            allow_headers=["Authorization", "Content-Type", "X-API-Key"],
-        )
-    return Front(app, services.config, services.meters, {PREDICT: make_predict(services)})
+    front = Front(app, services.config, services.meters, {PREDICT: make_predict(services)})
+    if not services.config.cors_origin:
+        return front
+    return CORSMiddleware(
+        front,  # also what is refused there is for the other sites to read
+        allow_origins=list(services.config.cors_origin),
+        allow_methods=["GET", "POST"],
+        allow_headers=["Authorization", "Content-Type", "X-API-Key"],
+        expose_headers=["Retry-After"],
+    )
 
 
 @contextlib.asynccontextmanager
 async def _lifespan(services: Services) -> AsyncIterator[None]:
     loop = asyncio.get_running_loop()
-    tasks = set()
+    tasks: set[asyncio.Task[None]] = set()
 
     def refresh() -> None:
-        tasks.add(loop.create_task(services.models.refresh(always=True)))
+        task = loop.create_task(services.models.refresh(always=True))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
 
     if services.config.watch:
         tasks.add(loop.create_task(services.models.watch(services.config.watch)))
@@ -77,7 +81,7 @@ async def _lifespan(services: Services) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        for task in tasks:
+        for task in tuple(tasks):
             task.cancel()
         await asyncio.to_thread(services.close)
 

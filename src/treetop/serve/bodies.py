@@ -17,7 +17,9 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Label = Annotated[str, Field(min_length=1, max_length=LABEL)]
+SEEN = r"\S"
+"""Of more than white space."""
+Label = Annotated[str, Field(min_length=1, max_length=LABEL, pattern=SEEN)]
 Labels = Annotated[list[Label], Field(max_length=LABELS), FailFast()]
 Threshold = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1), BeforeValidator(_whole)]
@@ -53,7 +55,7 @@ class PredictBody(Body):
 class FeedbackBody(Body):
     """What a person made of the labels that were suggested for a text."""
 
-    text: str = Field(min_length=1)
+    text: str = Field(min_length=1, pattern=SEEN)
     model: Name = absent(description="Name of the model; without it the first.")
     suggested: Labels = Field(default_factory=list, description="What was shown.")
     accepted: Labels = Field(default_factory=list, description="Suggested labels that are right.")
@@ -88,7 +90,7 @@ class Lesson(BaseModel):
     """A text and its right subjects."""
 
     model_config = ConfigDict(strict=True)
-    text: str = Field(min_length=1)
+    text: str = Field(min_length=1, pattern=SEEN)
     subjects: Annotated[list[Subject], FailFast()] = Field(min_length=1, max_length=LABELS)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
@@ -17,9 +18,13 @@ PLACES = 20
 
 
 def explained(
-    served: ServedModel, texts: list[str], k: int, threshold: float | None, each: int
+    served: ServedModel, texts: list[str], k: int, threshold: float | None, most: int, until: float
 ) -> dict[str, Any]:
-    """The answer of POST /v1/predict with ``explain``: the best ``each`` labels of a text are explained."""
+    """The answer of POST /v1/predict with ``explain``: ``most`` labels are explained, of each text as many.
+
+    After ``until``, a time of the monotonic clock, nobody waits for the answer any more.
+    """
+    each = max(1, most // len(texts))
     predictions = served.predict(texts, k)
     results = []
     for row, text in enumerate(texts):
@@ -31,7 +36,10 @@ def explained(
             if readable is not None:
                 entry["text"] = readable
             entry["score"] = float(score)
-            if len(found) < each and served.model.label_counts[label] > 0:
+            if len(found) < each and most > 0 and served.model.label_counts[label] > 0:
+                if time.monotonic() > until:
+                    raise TimeoutError
+                most -= 1
                 entry |= described(served.model.explain(text, served.labels[label]), text)
             found.append(entry)
         results.append({"labels": found})

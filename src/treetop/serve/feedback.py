@@ -79,6 +79,7 @@ class FeedbackStore:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._connection = connect(path)
+        self._file = _identity(path)
         self._queue: SimpleQueue[tuple[list[Feedback], asyncio.Future[list[int]]] | None] = SimpleQueue()
         self._waiting = 0
         self._thread = threading.Thread(target=self._work, name="treetop-feedback", daemon=True)
@@ -121,6 +122,10 @@ class FeedbackStore:
 
     def _written(self, groups: list[list[Feedback]]) -> list[list[int]] | Exception:
         try:
+            if _identity(self.path) != self._file:
+                # SQLite would go on writing where nobody looks. A new file of that name would cost what is
+                # still in the write-ahead log of the old one.
+                raise sqlite3.OperationalError("the file was moved or removed: bring it back, or start again")
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 ids = [
@@ -139,6 +144,15 @@ class FeedbackStore:
             log.exception("%s: feedback was not kept", self.path)
             return error
         return ids
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What tells a file from another of the same name."""
+    try:
+        state = path.stat()
+    except OSError:
+        return None
+    return state.st_dev, state.st_ino
 
 
 def _settle(future: asyncio.Future[list[int]], outcome: list[int] | Exception) -> None:

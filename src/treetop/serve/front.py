@@ -32,6 +32,8 @@ HEADERS = [
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
+NOT_KEPT = (b"cache-control", b"no-store")
+"""For answers that may depend on a key or on feedback: no cache on the way keeps them."""
 OPEN = ("/healthz", "/readyz", "/", "/docs", "/docs.css", "/openapi.json", "/favicon.ico")
 """What needs no key, besides the page's files: nothing of a model is told there."""
 SHORTEST_KEY = 16
@@ -65,8 +67,7 @@ class Front:
         self, app: ASGIApp, config: ServeConfig, meters: Meters, direct: Mapping[str, Endpoint]
     ) -> None:
         self._app, self._meters = app, meters
-        # What CORS adds is added inside the app.
-        self._direct = {} if config.cors_origin else dict(direct)
+        self._direct = direct
         self._hosts = config.host_names
         self._keys = None if config.api_keys_file is None else read_keys(Path(config.api_keys_file))
 
@@ -76,15 +77,18 @@ class Front:
             return
         began = time.perf_counter()
         status = 500
+        more = [*HEADERS, NOT_KEPT] if scope["path"].startswith("/v1") else HEADERS
 
         async def answer(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], *HEADERS]
+                message["headers"] = [*message["headers"], *more]
             await send(message)
 
         route = "other"
+        if scope["method"] == "HEAD":  # uvicorn, which has the scope as it was, leaves out the body
+            scope = {**scope, "method": "GET"}
         try:
             problem = self._problem(scope)
             if problem is not None:
@@ -104,7 +108,7 @@ class Front:
         path = scope["path"]
         if self._hosts is not None and _host(headers.get(b"host", b"")) not in self._hosts:
             return refused(421, "this server goes by another name: see --allow-host", path=path)
-        if self._keys is None or path in OPEN or path.startswith("/static/") or scope["method"] == "OPTIONS":
+        if self._keys is None or path in OPEN or path.startswith("/static/"):
             return None
         key = headers.get(b"x-api-key")
         if key is None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import os
 import re
 import threading
 from collections.abc import Iterable
@@ -20,6 +22,7 @@ from .settings import ServeConfig
 log = logging.getLogger("treetop.serve")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 """Names stand in addresses."""
+Mark = frozenset[tuple[Path, int, int, int]]
 
 
 def named_folders(given: Iterable[str]) -> dict[str, Path]:
@@ -28,7 +31,9 @@ def named_folders(given: Iterable[str]) -> dict[str, Path]:
     for argument in given:
         name, separator, folder = argument.partition("=")
         if not separator or "/" in name:
-            folder, name = argument, Path(argument).resolve().name
+            folder, name = argument, Path(argument).name  # of a link, too: it may point elsewhere tomorrow
+            if name in ("", ".."):
+                name = Path(argument).resolve().name
         if not NAME.fullmatch(name):
             raise ConfigError(
                 f"{name!r} is no name for a model: letters, digits, '.', '_' and '-'; write NAME={folder}"
@@ -44,10 +49,10 @@ def named_folders(given: Iterable[str]) -> dict[str, Path]:
 class Slot:
     """One name: the version that is served now, and the thread that predicts with it."""
 
-    def __init__(self, served: ServedModel, config: ServeConfig, meters: Meters) -> None:
+    def __init__(self, served: ServedModel, seen: Mark, config: ServeConfig, meters: Meters) -> None:
         self.serve(served)
-        self.seen = _mark(served.folder)
-        """The manifest that was loaded, or found broken, last."""
+        self.seen, self.broken = seen, False
+        """The manifest that was loaded last; or, where it could not be, all files that were there."""
         self.batcher = Batcher(
             lambda: self.served,
             meters,
@@ -70,12 +75,13 @@ class Models:
         self, folders: dict[str, Path], config: ServeConfig, meters: Meters, *, verify: bool
     ) -> None:
         self._config, self._meters = config, meters
-        self._refreshing = asyncio.Lock()
+        self._refreshing, self._awaited = asyncio.Lock(), False
+        seen = {name: _mark(folder) for name, folder in folders.items()}  # before: a change meanwhile is seen
         loaded = {
             name: load_served(name, folder, config.at_prediction, verify=verify)
             for name, folder in folders.items()
         }
-        self._slots = {name: Slot(served, config, meters) for name, served in loaded.items()}
+        self._slots = {name: Slot(served, seen[name], config, meters) for name, served in loaded.items()}
         for name in loaded:
             meters.loads.labels(name, "loaded").inc()
         self.default = next(iter(loaded))
@@ -101,17 +107,23 @@ class Models:
         """Loads what has changed (or, with ``always``, everything) beside what is served, then swaps.
 
         Requests go on meanwhile; those already in a batch end with the old version. A folder that cannot be
-        loaded changes nothing and is spoken of once.
+        loaded, perhaps because it is still being copied, changes nothing and is tried again when it changes.
         """
+        if always and self._awaited:
+            return  # one is waiting, and will load what is there then
+        self._awaited = self._awaited or always
         async with self._refreshing:
+            self._awaited = self._awaited and not always
             for name, slot in self._slots.items():
-                mark = _mark(slot.served.folder)
+                folder = slot.served.folder
+                mark = await asyncio.to_thread(_mark, folder, deep=slot.broken)
                 if mark == slot.seen and not always:
                     continue
-                slot.seen = mark
+                files = await asyncio.to_thread(_mark, folder, deep=True)
+                slot.seen, slot.broken = await asyncio.to_thread(_mark, folder), False
                 try:
                     fresh = await asyncio.to_thread(
-                        load_served, name, slot.served.folder, self._config.at_prediction, verify=True
+                        load_served, name, folder, self._config.at_prediction, verify=True
                     )
                 except Exception as error:
                     why = (
@@ -119,6 +131,7 @@ class Models:
                     )
                     log.error("%s stays at version %s: %s", name, slot.served.version, why)
                     self._meters.loads.labels(name, "failed").inc()
+                    slot.seen, slot.broken = files, True
                     continue
                 old = slot.served.version
                 slot.serve(fresh)
@@ -137,10 +150,14 @@ class Models:
             slot.batcher.close()
 
 
-def _mark(folder: Path) -> tuple[int, int, int] | None:
-    """What tells one manifest from another without reading it."""
-    try:
-        state = (folder / MANIFEST).stat()
-    except OSError:
-        return None
-    return state.st_ino, state.st_mtime_ns, state.st_size
+def _mark(folder: Path, *, deep: bool = False) -> Mark:
+    """What tells one manifest (``deep``: everything in the folder) from another without reading it."""
+    paths = [folder / MANIFEST]
+    if deep:
+        paths = [Path(where, name) for where, _, names in os.walk(folder) for name in names]
+    marks = set()
+    for path in paths:
+        with contextlib.suppress(OSError):  # is not there, or not any more
+            state = path.stat()
+            marks.add((path, state.st_ino, state.st_mtime_ns, state.st_size))
+    return frozenset(marks)

@@ -9,14 +9,27 @@ from urllib.parse import parse_qsl
 from pydantic import BaseModel, ValidationError
 from starlette.requests import ClientDisconnect, Request
 
-from .refusals import RefusalError
+from .refusals import RefusalError, busy
 from .settings import ServeConfig
 
 Checked = TypeVar("Checked", bound=BaseModel)
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
+SMALL = 65_536
+"""Bytes of a body that are always read: there are only so many connections."""
+AT_ONCE = 32
+"""Bodies of the largest size that may be half there: they are in memory."""
 _SHOWN = 200
 """Characters of a client's own input that a sentence may repeat."""
+
+
+class _Arriving:
+    """Bytes of large bodies that are not all there yet, in this process; the event loop alone counts."""
+
+    size = 0
+
+
+_arriving = _Arriving()
 
 
 async def json_body(request: Request, kind: type[Checked], config: ServeConfig, wrap: str = "") -> Checked:
@@ -74,12 +87,20 @@ async def read_body(request: Request, config: ServeConfig, kind: str) -> bytes:
 
 
 async def _all(request: Request, config: ServeConfig) -> bytes:
-    chunks, size = [], 0
-    async for chunk in request.stream():
-        size += len(chunk)
-        if size > config.max_body:
-            raise too_large(config)
-        chunks.append(chunk)
+    chunks, size, large = [], 0, 0
+    try:
+        async for chunk in request.stream():
+            size += len(chunk)
+            if size > config.max_body:
+                raise too_large(config)
+            if size > SMALL:
+                large += len(chunk)
+                _arriving.size += len(chunk)
+                if _arriving.size > AT_ONCE * config.max_body:
+                    raise busy("too many large requests arrive at once: try again later", 1)
+            chunks.append(chunk)
+    finally:
+        _arriving.size -= large
     return b"".join(chunks)
 
 

@@ -30,6 +30,8 @@ def run(folders: dict[str, Path], config: ServeConfig) -> None:
     if config.workers > 1 and not hasattr(signal, "SIGHUP"):
         raise ConfigError("workers: several need a system with Unix signals; leave it at 1")
     set_up_log()
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until there is a model to load anew
     sockets = listen(config)
     if config.workers == 1:
         run_worker(folders, config, sockets[0], verify=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -41,14 +42,14 @@ class Services:
         """Predictions of which the first are explained, a request at a time."""
         if not served.model.can_explain:
             raise RefusalError(422, f"explain: {served.model.name} cannot explain its scores")
-        each = max(1, self.config.max_explained // len(texts))
         if self._explaining >= EXPLAINING:
             self.meters.turned_away.inc()
             raise busy(f"{self._explaining} requests wait to be explained: try again later", 1)
         self._explaining += 1
+        most, until = self.config.max_explained, time.monotonic() + self.config.timeout
         try:
             work = asyncio.get_running_loop().run_in_executor(
-                self._explainer, explained, served, texts, k, threshold, each
+                self._explainer, explained, served, texts, k, threshold, most, until
             )
             answer = await asyncio.wait_for(work, self.config.timeout)
         except asyncio.TimeoutError:

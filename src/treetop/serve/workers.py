@@ -45,21 +45,32 @@ class _Crew:
         self._context = multiprocessing.get_context("spawn")
         self._workers: list[BaseProcess] = []
         self._started: list[float] = []
-        self._ending = self._proven = False
+        self._ending = self._told = self._proven = self._failed = False
 
     def run(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._end)
         signal.signal(signal.SIGHUP, lambda *_: self._tell(signal.SIGHUP))
-        self._workers = [self._start(place) for place in range(len(self._sockets))]
-        self._started = [time.monotonic()] * len(self._workers)
+        for place in range(len(self._sockets)):
+            self._workers.append(self._start(place))
+            self._started.append(time.monotonic())
         log_ready(self._config, self._sockets[0], list(self._folders))
-        while any(worker.is_alive() for worker in self._workers):
-            time.sleep(TICK_S)
+        while not self._ending or any(worker.is_alive() for worker in self._workers):
             if not self._ending:
                 self._replace_dead()
+            if (
+                self._ending and not self._told
+            ):  # told by a signal, which may have come while one was starting
+                self._told = True
+                for (
+                    one
+                ) in self._sockets:  # new connections are refused at once, not when the last worker is done
+                    one.close()
+                self._tell(signal.SIGTERM)
+            time.sleep(TICK_S)
         codes = [worker.exitcode for worker in self._workers]
-        if any(codes):
+        # One that was told before it could listen to that has nothing to drain.
+        if self._failed or any(code not in (0, -signal.SIGTERM) for code in codes):
             raise TreetopError(f"workers ended with the codes {', '.join(map(str, codes))}")
 
     def _start(self, place: int) -> BaseProcess:
@@ -81,7 +92,7 @@ class _Crew:
                 self._proven = self._proven or lived > PROVEN_S
             elif not self._proven:
                 log.error("a worker ended with code %s right after its start: all end", worker.exitcode)
-                self._end()
+                self._ending = self._failed = True
                 return
             elif lived > PAUSE_S:
                 log.error("a worker ended with code %s: another takes its place", worker.exitcode)
@@ -91,7 +102,6 @@ class _Crew:
 
     def _end(self, *_: object) -> None:
         self._ending = True
-        self._tell(signal.SIGTERM)
 
     def _tell(self, number: int) -> None:
         for worker in self._workers:

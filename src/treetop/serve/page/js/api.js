@@ -58,8 +58,9 @@ const sentence = (said) => said.charAt(0).toUpperCase() + said.slice(1).replace(
 
 function asError(response, said) {
   const wait = Number(response.headers.get("Retry-After")) || DEFAULT_WAIT;
-  if (response.status === 429 || response.status === 503)
-    return new ServerError("busy", "The server has much to do just now.", wait);
+  if (response.status === 429) return new ServerError("busy", "The server has much to do just now.", wait);
+  if (response.status === 503)
+    return new ServerError("busy", said ?? "The server has much to do just now.", wait);
   if (response.status === 502 || response.status === 504)
     return new ServerError("gone", "The server does not answer.", wait);
   if (response.status === 413) return new ServerError("refused", said ?? "This is too long for the server.");

@@ -4,7 +4,7 @@ import { BatchRun } from "./batch-run.js";
 import { byId, make } from "./dom.js";
 import { announce, clearNotice, notice, say } from "./notices.js";
 import { count, counted, duration, scoreText } from "./numbers.js";
-import { FileProblem, readFiles, writeCsv } from "./tables.js";
+import { FileProblem, FORMULA, readFiles, writeCsv } from "./tables.js";
 
 const PREVIEW = 3; // rows shown before the start
 const SHOWN = 50; // rows shown of the result; the file has all
@@ -227,9 +227,12 @@ export class Batch {
   }
 }
 
-/** Labels between semicolons, or as JSON lists where a label has one itself: what `treetop` reads back. */
+/** Labels between semicolons, or as JSON lists where a label has one itself or begins like a formula of a spreadsheet:
+ *  what `treetop` reads back. */
 function joiner(results) {
-  const plain = results.every((found) => found.every(({ label }) => !/[;\r\n\t]|^\[|^\s|\s$/.test(label)));
+  const plain = results.every((found) =>
+    found.every(({ label }) => !/[;\r\n\t]|^\[|^\s|\s$/.test(label) && !FORMULA.test(label)),
+  );
   return plain ? (labels) => labels.join(";") : (labels) => JSON.stringify(labels);
 }
 

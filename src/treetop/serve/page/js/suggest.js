@@ -13,6 +13,7 @@ const PAUSE = 120; // milliseconds without a key before the server is asked, and
 const ANNOUNCE_AFTER = 1200; // and before suggestions are read out
 const STEP = 10; // suggestions at first, and more of them at a time
 const EMPTY = "Suggestions will appear here. A title is enough to begin; more words help.";
+const PATIENCE = 3; // times that reasons are asked for
 const NOTHING = { text: "", suggestions: [] };
 
 export class Suggest {
@@ -97,13 +98,16 @@ export class Suggest {
   }
 
   /** The words and the path of each suggestion, put beside those that are shown. They can wait, and come again. */
-  async askReasons(body, signal) {
+  async askReasons(body, signal, tried = 1) {
     let labels;
     try {
       const k = Math.min(body.k, this.served.limits.explained_labels);
       labels = (await predict({ ...body, k, explain: true }, signal)).results[0].labels;
     } catch (error) {
-      if (error.passes) this.waiting = setTimeout(() => this.askReasons(body, signal), 1000 * error.wait);
+      if (signal.aborted) return;
+      if (error.passes && tried < PATIENCE)
+        this.waiting = setTimeout(() => this.askReasons(body, signal, tried + 1), 1000 * error.wait);
+      else this.list.showNoReasons();
       return;
     }
     const reasons = new Map(labels.map((suggestion) => [suggestion.label, suggestion]));

@@ -98,6 +98,11 @@ export class SuggestionList {
     if (above.length) row.why.append(placeInTree(above, row, isTree));
   }
 
+  showNoReasons() {
+    for (const { why } of this.rows.values())
+      why.replaceChildren(make("p", {}, "The words behind it could not be found just now."));
+  }
+
   showDecision(row, decision) {
     row.dataset.decision = decision ?? "";
     row.accept.setAttribute("aria-pressed", decision === "accepted");

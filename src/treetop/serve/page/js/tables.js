@@ -156,8 +156,17 @@ function withTextColumn(file, names, rows) {
   return { names, rows, text: lengths.indexOf(Math.max(...lengths)) };
 }
 
-/** With a byte order mark, by which spreadsheet programs know UTF-8. */
+/**
+ * With a byte order mark, by which spreadsheet programs know UTF-8. They take a cell that begins like a formula for
+ * one, whoever wrote it: an apostrophe before it says that it is text. Numbers stay numbers.
+ */
 export function writeCsv(rows) {
-  const cell = (value) => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
+  const cell = (value) => {
+    const plain = FORMULA.test(value) && !NUMBERS.test(value) ? `'${value}` : value;
+    return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
+  };
   return "\ufeff" + rows.map((row) => row.map(cell).join(",") + "\r\n").join("");
 }
+
+export const FORMULA = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]/; // also as Chinese and Japanese keyboards write them
+const NUMBERS = /^[-+]?[\d.]+(e[-+]?\d+)?(;[-+]?[\d.]+(e[-+]?\d+)?)*$/i; // one, or several scores
