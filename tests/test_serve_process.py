@@ -442,35 +442,35 @@ def test_too_many_connections_are_turned_away_and_the_others_go_on(server) -> No
 
 def test_a_client_that_does_not_read_is_left(server) -> None:
     body = json.dumps({"texts": [TEXT] * 250, "k": 15}).encode()
-    before, began = _sockets(server.process.pid), time.monotonic()
+    began = time.monotonic()
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.connect(("127.0.0.1", server.port))
         connection.setblocking(False)
+        client = connection.getsockname()[1]
         asked = (_head(len(body)) + body) * 200
-        until(lambda: _sockets(server.process.pid) > before, 10, "a connection")
+        until(lambda: _holds(server, client), 10, "a connection")
         end = time.monotonic() + 15
-        while time.monotonic() < end and _sockets(server.process.pid) > before:
+        while time.monotonic() < end and _holds(server, client):
             try:
                 asked = asked[connection.send(asked) :]
             except BlockingIOError:
                 time.sleep(0.05)
             except OSError:
                 break
-        assert _sockets(server.process.pid) == before
+        assert not _holds(server, client)
     assert time.monotonic() - began > 2  # it had its time
     assert server.predict(TEXT)[0] == 200
 
 
-def _sockets(process: int) -> int:
-    """Open connections of a process."""
-    count = 0
-    for entry in Path(f"/proc/{process}/fd").iterdir():
-        try:
-            count += str(entry.readlink()).startswith("socket:")
-        except OSError:
-            continue
-    return count
+def _holds(server: Any, client: int) -> bool:
+    """Whether the server's process still has its end of the connection from the port ``client``."""
+    ends = (f":{server.port:04X}", f":{client:04X}")
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        fields = line.split()
+        if all(address.endswith(end) for address, end in zip(fields[1:3], ends, strict=True)):
+            return fields[9] != "0"  # the inode, which is gone once the process has closed it
+    return False
 
 
 def test_memory_stays_flat(server) -> None:
