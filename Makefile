@@ -70,7 +70,7 @@ bench-scale: $(VENV)/.installed-bench
 
 # Load on the server and label search among a million names; wants a quiet machine.
 bench-serving: $(VENV)/.installed-bench
-	$(BIN)/python bench/serving.py ../shared/data/deb-deps --output docs/benchmarks.md docs/serving.md
+	$(BIN)/python bench/serving.py $(filter %/deb-deps,$(DATA)) --output docs/benchmarks.md docs/serving.md
 	$(BIN)/python bench/label_search.py --output docs/benchmarks.md
 
 # One environment serves all peers: PECOS wants the older numpy and scipy, the others take any.

@@ -74,7 +74,8 @@ class _Connection(asyncio.Protocol):
             if len(buffer) >= end + 4 + length:
                 self._buffer = b""
                 due, self.due = self.due, None
-                assert due is not None
+                if due is None:
+                    raise RuntimeError(f"an answer that nobody asked for: {buffer[:200]!r}")
                 self._generator.answered(self, int(buffer[9:12]), due)
                 return
         self._buffer = buffer

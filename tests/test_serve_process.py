@@ -343,6 +343,10 @@ def test_a_body_that_nobody_reads_keeps_no_connection(server, asked) -> None:
     assert time.monotonic() - began < 5
 
 
+def test_a_connection_without_a_request_is_closed_without_a_word(server) -> None:
+    assert _raw(server.port) == b""
+
+
 def test_heads_without_end_are_cut_off(server) -> None:
     slow = _raw(server.port, b"GET /healthz HTTP/1.1\r\n", *[b"X"] * 15, pause=0.1)
     assert b" 408 " in slow.split(b"\r\n")[0]

@@ -94,7 +94,14 @@ class GuardedProtocol(HttpToolsProtocol):
     def _expect_head(self) -> None:
         self._head_is_there()
         self._in_head, self._head_bytes = True, 0
-        self._late = self.loop.call_later(self.head_seconds, self._send_away, TOO_LATE)
+        self._late = self.loop.call_later(self.head_seconds, self._head_is_late)
+
+    def _head_is_late(self) -> None:
+        """A connection that was only opened, as browsers do ahead of time, is closed without a word."""
+        if self._head_bytes:
+            self._send_away(TOO_LATE)
+        else:
+            self.transport.close()
 
     def _head_is_there(self) -> None:
         self._in_head = False
