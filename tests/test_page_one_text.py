@@ -13,6 +13,7 @@ pytest.importorskip("playwright", reason="the tests of the page need playwright"
 from playwright.sync_api import expect
 
 from topics_page import PERCENT, TOPICS, kept, row, rows, write
+from treetop.serve.served_model import version_of
 
 FONT = re.compile(r"source-serif-4-(latin(?:-ext)?)-wght")
 
@@ -146,7 +147,7 @@ def test_decisions_reach_the_feedback_store(page, topics):
     expect(page.locator("#status")).to_have_text("Saved. Thank you.")
     (line,) = kept(topics)[before:]
     assert line["text"] == "a saxophone and a camera"
-    assert line["model"] == "topics"
+    assert line["model"] == "topics" and line["version"] == version_of(topics)
     assert line["suggested"] == shown
     assert line["accepted"] == ["music::jazz"]
     assert line["rejected"] == ["chess"]

@@ -349,7 +349,13 @@ def test_feedback_becomes_training_data(folder, tmp_path, run) -> None:
     file = tmp_path / "feedback.sqlite"
     with client(folder, tmp_path) as server:
         told = [
-            {"text": "zebra quark violet", "accepted": ["animals"], "added": ["stripes"], "client": "eva"},
+            {
+                "text": "zebra quark violet",
+                "accepted": ["animals"],
+                "added": ["stripes"],
+                "client": "eva",
+                "version": "v1",
+            },
             {
                 "text": "piano song",
                 "suggested": ["music", "cooking"],
@@ -364,10 +370,12 @@ def test_feedback_becomes_training_data(folder, tmp_path, run) -> None:
         assert [answer.json()["id"] for answer in ids] == [1, 2, 3, 4]
     connection = sqlite3.connect(file)
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    assert connection.execute("SELECT model, client FROM feedback WHERE id = 1").fetchone() == (
+    assert connection.execute("SELECT model, version, client FROM feedback WHERE id = 1").fetchone() == (
         "small",
+        "v1",
         "eva",
     )
+    assert connection.execute("SELECT version FROM feedback WHERE id = 2").fetchone() == (version_of(folder),)
     connection.close()
     out = tmp_path / "new.jsonl"
     done = run("data", "from-feedback", file, "--output", out, quiet=False)

@@ -57,6 +57,7 @@ class FeedbackBody(Body):
 
     text: str = Field(min_length=1, pattern=SEEN)
     model: Name = absent(description="Name of the model; without it the first.")
+    version: Name = absent(description="The version that suggested; without it the one that is served now.")
     suggested: Labels = Field(default_factory=list, description="What was shown.")
     accepted: Labels = Field(default_factory=list, description="Suggested labels that are right.")
     rejected: Labels = Field(default_factory=list, description="Suggested labels that are wrong.")

@@ -84,7 +84,7 @@ def make_router(services: Services) -> APIRouter:
         served = models[body.model].served
         item = Feedback(
             served.name,
-            served.version,
+            body.version or served.version,
             body.text,
             body.suggested,
             body.accepted,

@@ -7,11 +7,12 @@ import { announce, clearNotice, notice, say } from "./notices.js";
 import { counted } from "./numbers.js";
 
 export class Decisions {
-  /** `text()` and `suggested()` are what is decided about now; `onChange(decisions)` follows every decision. */
-  constructor(served, { text, suggested, onChange }) {
+  /** `text()`, `suggested()` and the model's `version()` are what is decided about now; `onChange(decisions)` follows every decision. */
+  constructor(served, { text, suggested, version, onChange }) {
     this.served = served;
     this.text = text;
     this.suggested = suggested;
+    this.version = version;
     this.onChange = onChange;
     this.made = new Map(); // label → "accepted" | "rejected"
     this.names = new Map(); // label → how it is shown
@@ -96,6 +97,7 @@ export class Decisions {
     try {
       await feedback({
         model: this.served.model.name,
+        version: this.version(),
         text,
         suggested,
         accepted: this.chosen.filter(isSuggested),

@@ -34,6 +34,7 @@ export class Suggest {
     this.decisions = new Decisions(served, {
       text: () => this.text.value,
       suggested: () => this.list.labels,
+      version: () => this.answer.version,
       onChange: (made) => this.list.showDecisions(made),
     });
     new LabelSearch({
@@ -88,7 +89,7 @@ export class Suggest {
       if (version !== model.version) await this.changed();
       if (signal.aborted) return;
       clearNotice();
-      this.showAnswer({ text, suggestions: results[0].labels });
+      this.showAnswer({ text, version, suggestions: results[0].labels });
       if (model.explains) this.waiting = setTimeout(() => this.askReasons(body, signal), PAUSE);
     } catch (error) {
       if (signal.aborted) return;
@@ -111,10 +112,10 @@ export class Suggest {
       return;
     }
     const reasons = new Map(labels.map((suggestion) => [suggestion.label, suggestion]));
-    const { text, suggestions } = this.answer;
+    const { suggestions, ...answer } = this.answer;
     const unexplained = { path: [], words: [] };
     this.showAnswer({
-      text,
+      ...answer,
       suggestions: suggestions.map((one) => reasons.get(one.label) ?? { ...one, ...unexplained }),
     });
   }
