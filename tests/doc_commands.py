@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.metadata
 import io
 import re
 import shlex
@@ -15,6 +16,7 @@ from typing import Any
 import typer
 
 from doc_blocks import ROOT
+from doc_server import DocServer
 from treetop.cli.main import app, main
 from treetop.cli.options import parse_settings
 from treetop.cli.train import DEFAULT
@@ -22,8 +24,6 @@ from treetop.methods import METHODS, method_class
 from treetop.recipes import find_recipe
 
 HARMLESS = ("echo", "printf", "cat", "head", "wc", "ls", "mkdir", "cp", "rm")
-FOREVER = ("serve",)
-"""Commands of treetop that do not end by themselves."""
 _MARKS = frozenset("|><&;()")
 
 
@@ -70,27 +70,40 @@ def pipeline(command: str) -> tuple[list[list[str]], str | None]:
     return parts, target
 
 
-def run(command: str) -> str:
+def run(command: str, server: DocServer) -> str:
     """Runs it in the folder of this process; what it prints on standard output."""
-    parts, target = pipeline(command)
+    parts, target = pipeline(server.addressed(command))
     output = ""
     for words in parts:
-        output = _run_one(words, output)
+        output = _run_one(words, output, server)
     if target is not None:
         Path(target).write_text(output, "utf-8")
         return ""
     return output
 
 
-def _run_one(words: list[str], given: str) -> str:
-    if words[0] in HARMLESS:
-        done = subprocess.run(words, input=given, capture_output=True, encoding="utf-8", check=True)
-        return done.stdout
-    if words[0] != "treetop":
-        raise CommandError(f"{words[0]!r} is not run by these tests; mark the block")
-    if any(word in FOREVER for word in words[1:3]):
-        raise CommandError(f"{' '.join(words)!r} would never end; mark the block")
-    return _treetop(words[1:], given)
+def _run_one(words: list[str], given: str, server: DocServer) -> str:
+    match words:
+        case ["treetop", "serve", *arguments]:
+            server.start(arguments)
+            return ""
+        case ["treetop", *arguments]:
+            return _treetop(arguments, given)
+        case ["pip", "install", *_]:
+            check_install(words)
+            return ""
+        case ["curl", *arguments]:
+            return _program(["curl", "--fail-with-body", *arguments], given)
+        case [name, *_] if name in HARMLESS:
+            return _program(words, given)
+    raise CommandError(f"{words[0]!r} is not run by these tests; mark the block")
+
+
+def _program(words: list[str], given: str) -> str:
+    done = subprocess.run(words, input=given, capture_output=True, encoding="utf-8", check=False)
+    if done.returncode:
+        raise CommandError(f"{' '.join(words)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
 
 
 def _treetop(arguments: list[str], given: str) -> str:
@@ -121,8 +134,20 @@ def check(command: str) -> None:
                 check_treetop(arguments)
             case ["make", *targets]:
                 check_make(targets)
+            case ["pip", "install", *_]:
+                check_install(named)
             case ["python", script, *_] if script.startswith("bench/"):
                 check_script(named[1:])
+
+
+def check_install(words: list[str]) -> None:
+    """treetop itself, here or by name, with extras that there are."""
+    known = importlib.metadata.metadata("treetop").get_all("Provides-Extra") or []
+    for word in words[2:]:
+        found = re.fullmatch(r"(?:treetop|\.)(?:\[([\w,]+)\])?", word)
+        extras = found.group(1).split(",") if found and found.group(1) else []
+        if not found or not set(extras) <= set(known):
+            raise CommandError(f"{' '.join(words)}: there is no {word}")
 
 
 def check_treetop(arguments: list[str]) -> None:

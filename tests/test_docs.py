@@ -12,9 +12,10 @@ import doc_commands
 from commands import python
 from doc_blocks import PLAIN, ROOT, RUN, Block, blocks, pages, prose
 from doc_files import write_files
+from doc_server import DocServer
 from treetop.methods import METHODS
 
-LARGEST_SHARE_NOT_RUN = 1 / 3
+LARGEST_SHARE_NOT_RUN = 1 / 4
 ALL = [block for page in pages() for block in blocks(page)]
 RUNNABLE = [block for block in ALL if block.language in RUN]
 NOT_RUN = [block for block in RUNNABLE if block.marker == "not run"]
@@ -32,27 +33,30 @@ def test_page_runs(page, tmp_path, monkeypatch):
     """Its blocks from top to bottom, in one folder and one namespace."""
     monkeypatch.chdir(tmp_path)
     write_files(tmp_path, page.read_text("utf-8"))
-    names: dict[str, object] = {"__name__": "a_page"}
     for block in blocks(page):
         if block.marker == "file":
             Path(block.reason).write_text(block.text, "utf-8")
-        elif block.language in RUN and block.marker != "not run":
-            try:
-                run_block(block, names)
-            except Exception as error:
-                raise AssertionError(f"{block.place}: {type(error).__name__}: {error}") from error
+    names: dict[str, object] = {"__name__": "a_page"}
+    with DocServer() as server:
+        for block in blocks(page):
+            if block.language in RUN and block.marker != "not run":
+                try:
+                    run_block(block, names, server)
+                except Exception as error:
+                    raise AssertionError(f"{block.place}: {type(error).__name__}: {error}") from error
 
 
-def run_block(block: Block, names: dict[str, object]) -> None:
+def run_block(block: Block, names: dict[str, object], server: DocServer) -> None:
     if block.language == "python":
         # Empty lines before it, so that a traceback has the page's line numbers.
-        exec(compile("\n" * (block.line) + block.text, str(block.page), "exec"), names)
+        text = "\n" * (block.line) + server.addressed(block.text)
+        exec(compile(text, str(block.page), "exec"), names)
     elif block.language == "sh":
         for command in doc_commands.commands(block.text):
-            doc_commands.run(command)
+            doc_commands.run(command, server)
     else:
         for command, expected in doc_commands.console_steps(block.text):
-            printed = doc_commands.run(command)
+            printed = doc_commands.run(command, server)
             if block.marker != "output differs":
                 assert_printed(printed, expected, command)
 
@@ -110,11 +114,6 @@ def test_commands_in_running_text_exist(page):
             doc_commands.check_script(words)
 
 
-def test_a_server_is_never_started():
-    with pytest.raises(doc_commands.CommandError, match="never end"):
-        doc_commands.run("treetop serve model")
-
-
 @pytest.mark.parametrize(
     "command",
     [
@@ -124,6 +123,7 @@ def test_a_server_is_never_started():
         "treetop train train.jsonl --model m --set no_such_setting=1",
         "torchrun --nproc-per-node 2 -m treetop train train.jsonl --modle m",
         "make no-such-target",
+        "pip install 'treetop[no-such-extra]'",
         "python bench/no_such_script.py",
         "python bench/latency.py MODEL TEXTS --no-such-option",
     ],

@@ -9,7 +9,7 @@ import math
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -51,18 +51,24 @@ def run_worker(
 ) -> None:
     """One process: loads the models, answers, and drains when it is told to end."""
     services = Services(folders, config, verify=verify)
-    server = Server(make_app(services), services)
-    if announce:
-        log_ready(services.config, listener, list(folders))
+
+    def ready() -> None:
+        if announce:
+            log_ready(services.config, listener, list(folders))
+
+    server = Server(make_app(services), services, ready)
     gc.collect()
     gc.freeze()  # what is there now stays: collections need not look at it again
     server.run(sockets=[listener])
 
 
 class Server(uvicorn.Server):
-    """uvicorn's, ending with exit code 0 when a signal asked it to, and not ready while it drains."""
+    """uvicorn's, ending with exit code 0 when a signal asked it to, and not ready while it drains.
 
-    def __init__(self, app: Any, services: Services) -> None:
+    ``ready`` is called once requests are answered and signals heard.
+    """
+
+    def __init__(self, app: Any, services: Services, ready: Callable[[], None]) -> None:
         config = services.config
         limits = {"most_connections": config.max_connections, "head_seconds": config.timeout}
         super().__init__(
@@ -81,7 +87,12 @@ class Server(uvicorn.Server):
                 backlog=BACKLOG,
             )
         )
-        self._services = services
+        self._services, self._ready = services, ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
