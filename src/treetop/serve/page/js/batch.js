@@ -1,7 +1,7 @@
 // The second page: files of many texts in, a table with labels out.
 
 import { BatchRun } from "./batch-run.js";
-import { byId, make } from "./dom.js";
+import { byId, make, table } from "./dom.js";
 import { announce, clearNotice, notice, say } from "./notices.js";
 import { count, counted, duration, scoreText } from "./numbers.js";
 import { FileProblem, FORMULA, readFiles, writeCsv } from "./tables.js";
@@ -98,7 +98,7 @@ export class Batch {
 
   showPreview(place) {
     const { names, rows, text } = this.table;
-    place.replaceChildren(table(names, rows.slice(0, PREVIEW), text));
+    place.replaceChildren(preview(names, rows.slice(0, PREVIEW), text));
   }
 
   start(k, threshold) {
@@ -197,7 +197,7 @@ export class Batch {
     const results = run.results
       .slice(0, SHOWN)
       .map((found, at) => [rows[at][text], labelsCell(found, this.isProbability)]);
-    this.outcome.replaceChildren(table(["Text", "Labels"], results, 0));
+    this.outcome.replaceChildren(preview(["Text", "Labels"], results, 0));
     if (run.done > SHOWN)
       this.outcome.append(
         make("p", { className: "hint" }, `The first ${SHOWN} rows. The file has all ${count(run.done)}.`),
@@ -253,30 +253,16 @@ function labelsCell(found, isProbability) {
   );
 }
 
-function table(names, rows, textColumn) {
+function preview(names, rows, textColumn) {
   const cell = (value, at) =>
     make(
       "td",
       { className: at === textColumn ? "text" : "" },
       typeof value === "string" ? shortened(value) : value,
     );
-  return make(
-    "table",
-    {},
-    make(
-      "thead",
-      {},
-      make(
-        "tr",
-        {},
-        names.map((name, at) => make("th", { scope: "col" }, name || `column ${at + 1}`)),
-      ),
-    ),
-    make(
-      "tbody",
-      {},
-      rows.map((row) => make("tr", {}, row.map(cell))),
-    ),
+  return table(
+    names.map((name, at) => name || `column ${at + 1}`),
+    rows.map((row) => row.map(cell)),
   );
 }
 

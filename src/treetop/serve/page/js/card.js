@@ -2,7 +2,7 @@
 
 import { card as fetchCard } from "./api.js";
 import { longTail, reliability } from "./charts.js";
-import { byId, make } from "./dom.js";
+import { byId, make, table } from "./dom.js";
 import { count, percent } from "./numbers.js";
 
 export class Card {
@@ -232,30 +232,3 @@ const details = (title, ...children) =>
     make("summary", {}, title),
     make("div", { className: "scrolling", tabIndex: 0, role: "group", "aria-label": title }, ...children),
   );
-
-function table(names, rows) {
-  return make(
-    "table",
-    {},
-    make(
-      "thead",
-      {},
-      make(
-        "tr",
-        {},
-        names.map((name) => make("th", { scope: "col" }, name)),
-      ),
-    ),
-    make(
-      "tbody",
-      {},
-      rows.map((row) =>
-        make(
-          "tr",
-          {},
-          row.map((value) => make("td", {}, String(value))),
-        ),
-      ),
-    ),
-  );
-}

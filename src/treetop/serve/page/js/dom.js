@@ -16,6 +16,22 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
+/** A table with these names of columns; what is no cell yet becomes one. */
+export function table(names, rows) {
+  const heading = (name) => make("th", { scope: "col" }, name);
+  const cell = (value) => (value instanceof HTMLTableCellElement ? value : make("td", {}, String(value)));
+  return make(
+    "table",
+    {},
+    make("thead", {}, make("tr", {}, names.map(heading))),
+    make(
+      "tbody",
+      {},
+      rows.map((row) => make("tr", {}, row.map(cell))),
+    ),
+  );
+}
+
 export function svg(tag, attributes = {}, ...children) {
   const element = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
