@@ -19,7 +19,7 @@ class KimCNNConfig(CNNConfig):
     """One filter size, as the study recommends; sizes of EUR-Lex."""
 
     epochs: int = setting(20, "how often the network sees all examples", at_least=1)
-    training: TrainingConfig = part(TrainingConfig(learning_rate=3e-4), "the training loop")
+    training: TrainingConfig = part(TrainingConfig(learning_rate=1e-3), "the training loop")
     cnn: TextCNNConfig = part(TextCNNConfig(filters=768), "the layers")
 
 
@@ -32,8 +32,9 @@ class KimCNN(CNN):
 
 @dataclass(frozen=True)
 class KimCNNSoftmaxConfig(KimCNNConfig):
-    """As `KimCNNConfig`, with the loss of the original."""
+    """As `KimCNNConfig`, with the loss of the original, which wants a smaller rate."""
 
+    training: TrainingConfig = part(TrainingConfig(learning_rate=3e-4), "the training loop")
     cnn: TextCNNConfig = part(TextCNNConfig(filters=768, loss="softmax", dropout=0.8), "the layers")
 
 
