@@ -39,7 +39,7 @@ def test_ensemble(folder, tmp_path, run):
     assert [member["weight"] for member in facts["members"]] == [0.5, 0.5]
     assert [member["data"]["labels"] for member in facts["members"]] == [LABELS, len(ANIMALS)]
     shown = run("info", tmp_path / "e").out
-    assert "members" in shown and "not calibrated" in shown
+    assert "members" in shown and "not calibrated" in shown and "weight" in shown
 
 
 def test_ensemble_rules(folder, tmp_path, run):
@@ -57,6 +57,8 @@ def test_ensemble_rules(folder, tmp_path, run):
     assert run("ensemble", tmp_path / "s", *models, "--rule", "stacked", *validation).code == 0
     stacked = treetop.load(tmp_path / "s")
     assert stacked.config.rule == "stacked" and stacked.weights.sum() == pytest.approx(1)
+    shown = run("info", tmp_path / "s").out
+    assert "share" in shown and "weight" not in shown
     assert run("evaluate", tmp_path / "s", folder / "test.jsonl").code == 0
     text = stacked.predict("the lion", k=1)[0][0]
     assert "log-odds" in run("explain", tmp_path / "s", "the lion", "--label", text.label).out

@@ -51,7 +51,8 @@ def info(
     if "members" in facts:
         show()
         heading("members")
-        show_table(map(_member_row, facts["members"]), ("method", "weight", "changed settings", "scores"))
+        counts = "share" if facts["changed_settings"].get("rule") == "stacked" else "weight"
+        show_table(map(_member_row, facts["members"]), ("method", counts, "changed settings", "scores"))
     if picture:
         show()
         show("\n".join(picture))
