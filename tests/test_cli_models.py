@@ -42,6 +42,20 @@ def test_ensemble(folder, tmp_path, run):
     assert "members" in shown and "not calibrated" in shown and "weight" in shown
 
 
+def test_the_device_reaches_the_networks_of_an_ensemble(folder, tmp_path, run):
+    pytest.importorskip("torch")
+    named = ("--method", "ensemble", "--set", "methods=xr-linear,kim-cnn")
+    quick = ("--set", "member_settings=epochs=1,filters=4,max_length=8")
+    train = ("train", folder / "train.jsonl", "--threads", 1)
+    assert run(*train, "--model", tmp_path / "e", *named, *quick, "--device", "cpu").code == 0
+    member = treetop.load(tmp_path / "e").members[1]
+    assert member.config.device == "cpu" and member.config.epochs == 1
+    assert run(*train, "--model", tmp_path / "l", "--device", "cpu").code == 0
+    run(*train, "--model", tmp_path / "m", "--device", "cuda").sentence(
+        2, "--device cuda: hybrid is no network"
+    )
+
+
 def test_ensemble_rules(folder, tmp_path, run):
     models = (folder / "all", folder / "animals")
     assert run("ensemble", tmp_path / "w", *models, "--weights", "3,1", "--threads", 1).code == 0

@@ -194,6 +194,26 @@ def given(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
+def training_settings(
+    method: str, settings: Mapping[str, Any], *, threads: int | None, seed: int | None, device: str | None
+) -> dict[str, Any]:
+    """``settings`` with those that have options of their own; an ensemble hands the device to its members."""
+    from ..methods import method_class
+
+    found = dict(settings) | given({"threads": threads, "seed": seed})
+    has_setting = method_class(method).config_class().has_setting
+    if device is None:
+        return found
+    if has_setting("device"):
+        return found | {"device": device}
+    if has_setting("member_settings"):
+        own = [found["member_settings"]] if "member_settings" in found else []
+        return found | {"member_settings": ",".join([*own, f"device={device}"])}
+    if device != "cpu":
+        raise ConfigError(f"--device {device}: {method} is no network, it runs on the processor")
+    return found
+
+
 def load_model(
     folder: Path, threads: int | None = None, device: str | None = None, int8: bool | None = None
 ) -> Method:

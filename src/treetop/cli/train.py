@@ -23,8 +23,8 @@ from .options import (
     Settings,
     Threads,
     both_helps,
-    given,
     parse_settings,
+    training_settings,
 )
 from .output import show
 from .reporter import duration, note
@@ -103,8 +103,8 @@ def train(
 
     check_target(model)
     chosen, own_settings = _from_recipe(recipe, method)
-    options = parse_settings(settings) | given({"threads": threads, "seed": seed, "device": device})
-    classifier = make(chosen, **{**own_settings, **options})
+    options = {**own_settings, **parse_settings(settings)}
+    classifier = make(chosen, **training_settings(chosen, options, threads=threads, seed=seed, device=device))
     began = time.monotonic()
     examples = reading.read(data, usual_split="train", group=group, label_texts=label_texts)
     held_out: Dataset | None = None

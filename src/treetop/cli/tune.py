@@ -23,8 +23,8 @@ from .options import (
     Settings,
     Threads,
     both_helps,
-    given,
     parse_settings,
+    training_settings,
 )
 from .output import check_output, show, show_table, to_json, write_text
 from .reporter import note
@@ -114,7 +114,7 @@ def tune(
     if study is None:
         study = Path("tune.db") if model is None else model.with_name(f"{model.name}.study.db")
     check_output(study)
-    fixed = parse_settings(settings) | given({"threads": threads, "seed": seed, "device": device})
+    fixed = training_settings(method, parse_settings(settings), threads=threads, seed=seed, device=device)
     searched = parse_space(space)
     examples = reading.read(data, usual_split="train", group=group, label_texts=label_texts)
     tuning = search(
