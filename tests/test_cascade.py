@@ -198,8 +198,10 @@ def test_a_step_moves_only_labels_that_it_has_scored():
 
 def test_taps_must_fit():
     train = Dataset.from_texts(*topic_texts(50, seed=0), source="train")
-    with pytest.raises(ConfigError, match="taps: 1 levels need 2 layers, of 2 that there are"):
+    with pytest.raises(ConfigError, match="taps: there is no layer 3, the encoder has 2"):
         treetop.make("cascadexml", encoder=tiny_bert(), max_length=16, taps="2-3").fit(train)
+    with pytest.raises(ConfigError, match="taps: 1 levels need 2 layers, not 1"):
+        treetop.make("cascadexml", encoder=tiny_bert(), max_length=16, taps="2").fit(train)
     with pytest.raises(ConfigError, match="grow from level to level"):
         treetop.make("cascadexml", clusters="8-4")
 
@@ -254,3 +256,20 @@ def test_recall_needs_labels():
     ):
         with pytest.raises(DataError, match=message):
             model.level_recall(data)
+
+
+def test_clusters_of_labels_by_their_own_texts():
+    """A label that no text has is in the data, not in the network: rows must not be mixed up."""
+    words = {"a": "boat wind", "b": "boat sail", "c": "snow slope", "d": "snow lift", "e": "the"}
+    texts = [f"{words[x]} and {words[y]}" for x, y in ("ac", "ad", "bc", "bd")] * 5
+    labels = [[x, y] for x, y in ("ac", "ad", "bc", "bd")] * 5
+    train = Dataset.from_texts([*texts, "the"], [*labels, ["0"]], source="train").with_label_texts(words)
+    settings = {"encoder": tiny_bert(), "epochs": 1, "max_length": 16, "clusters": "2", "rankers": False}
+    by_text = {"tree.vectors": "label-text"}
+    model = treetop.make("cascadexml", **settings, **by_text).fit(train[: len(texts)])
+    names = [model.labels[at] for at in model.used]
+    clusters = dict(zip(names, model.parents[-1].tolist(), strict=True))
+    assert names == list("abcd") and clusters["a"] == clusters["b"] != clusters["c"] == clusters["d"]
+    with pytest.raises(ConfigError, match=r"tree\.vectors=label-text needs .* label texts"):
+        bare = Dataset.from_texts(texts, labels, source="train")
+        treetop.make("cascadexml", **settings, **by_text).fit(bare)

@@ -11,6 +11,7 @@ import treetop
 from conftest import planted
 from treetop import _native, checkpoints
 from treetop.data import Dataset
+from treetop.errors import ConfigError
 from treetop.linear import TreeModel
 
 SETTINGS = {"leaf_size": 5, "branching": 3, "negatives": "tfn+man"}
@@ -48,6 +49,21 @@ def stopped_before_last_level(data, folder, monkeypatch, resume=False):
         patch.setattr(TreeModel, "shortlist", interrupted)
         with pytest.raises(KeyboardInterrupt), checkpoints.keeping(folder, resume=resume):
             treetop.XRLinear(**SETTINGS).fit(data)
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_refused_settings_leave_only_what_was_there(tmp_path, resume):
+    folder = tmp_path / "kept"
+    with pytest.raises(KeyboardInterrupt), checkpoints.keeping(folder, resume=False):
+        checkpoints.keep("before", {"a": np.arange(3)})
+        raise KeyboardInterrupt
+    with pytest.raises(ConfigError), checkpoints.keeping(folder, resume=resume):
+        raise ConfigError("no such thing")
+    assert folder.exists() == resume
+    with pytest.raises(ConfigError), checkpoints.keeping(tmp_path / "new", resume=False):
+        checkpoints.keep("piece", {"a": np.arange(3)})
+        raise ConfigError("no such thing")
+    assert not (tmp_path / "new").exists()
 
 
 def test_the_first_of_several_processes_alone_writes(tmp_path, monkeypatch):

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import json
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 from scipy import sparse
 
 from tiny_bert import LONGEST, WIDTH, tiny_bert
@@ -91,6 +95,48 @@ def test_what_is_said_of_an_encoder_that_cannot_be_had(tmp_path, monkeypatch):
         pretrained(EncoderConfig(encoder=tiny_bert()), LONGEST + 1)
     with pytest.raises(ConfigError, match="set layers=1"):
         EncoderConfig(pooling="pooler", layers=2)
+
+
+def copied(tmp_path: Path, **changes) -> Path:
+    """A copy of the small encoder whose config says something else."""
+    folder = tmp_path / "copy"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(tiny_bert(), folder)
+    config = folder / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | changes))
+    return folder
+
+
+def refused(folder: Path, reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        pretrained(EncoderConfig(encoder=str(folder)), 10)
+
+
+def test_an_encoder_with_parts_missing_or_damaged_is_refused(tmp_path):
+    """transformers itself goes on: words it does not know are [UNK], weights that are not there random."""
+    folder = copied(tmp_path)
+    for file in ("tokenizer.json", "tokenizer_config.json"):
+        (folder / file).unlink()
+    refused(folder, "has no vocabulary")
+    refused(copied(tmp_path, num_hidden_layers=3), r"lacks weights .*: encoder\.layer\.2\.\S+ and 15 others")
+    folder = copied(tmp_path)
+    weights = load_file(folder / "model.safetensors")
+    save_file({f"student.{name}": weight for name, weight in weights.items()}, folder / "model.safetensors")
+    refused(folder, "lacks weights")
+    refused(copied(tmp_path, hidden_size=64), "does not hold a transformer")
+    folder = copied(tmp_path)
+    whole = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").write_bytes(whole[:1000])
+    refused(folder, "does not hold a transformer")
+
+
+def test_weights_of_a_pooler_may_be_missing_unless_it_is_asked_for(tmp_path):
+    folder = copied(tmp_path)
+    weights = load_file(folder / "model.safetensors")
+    save_file({name: weights[name] for name in weights if "pooler" not in name}, folder / "model.safetensors")
+    pretrained(EncoderConfig(encoder=str(folder)), 10)
+    with pytest.raises(ConfigError, match=r"lacks weights .*pooler"):
+        pretrained(EncoderConfig(encoder=str(folder), pooling="pooler"), 10)
 
 
 def test_gradients_computed_twice_are_the_same():

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from .errors import TreetopError
+from .errors import ConfigError, TreetopError
 from .ranks import is_main
 from .store import VERSION, write_array
 
@@ -37,7 +37,8 @@ _folder: contextvars.ContextVar[Path | None] = contextvars.ContextVar("checkpoin
 def keeping(folder: str | os.PathLike[str], *, resume: bool) -> Iterator[None]:
     """Keeps what is finished inside in ``folder``, which is removed at the end if nothing fails.
 
-    With ``resume`` the pieces that an earlier, failed run has left there are used.
+    With ``resume`` the pieces that an earlier, failed run has left there are used. Where settings are refused
+    there is nothing to go on with: only what was there before stays.
     """
     place = Path(folder)
     if not is_main():  # another process of this training looks after the folder
@@ -53,6 +54,10 @@ def keeping(folder: str | os.PathLike[str], *, resume: bool) -> Iterator[None]:
     try:
         yield
         shutil.rmtree(place, ignore_errors=True)
+    except ConfigError:
+        if not resume:
+            shutil.rmtree(place, ignore_errors=True)
+        raise
     finally:
         _folder.reset(token)
         with contextlib.suppress(OSError):

@@ -97,10 +97,10 @@ class CascadeXML(SampledMethod):
         config, levels = self.config, len(self.parents)
         encoder = self._new_encoder()
         taps = list(config.taps[-levels - 1 :]) or usual_taps(levels, encoder.depth)
-        if len(taps) != levels + 1 or max(taps) > encoder.depth:
-            raise ConfigError(
-                f"taps: {levels} levels need {levels + 1} layers, of {encoder.depth} that there are"
-            )
+        if len(taps) != levels + 1:
+            raise ConfigError(f"taps: {levels} levels need {levels + 1} layers, not {len(taps)}")
+        if max(taps) > encoder.depth:
+            raise ConfigError(f"taps: there is no layer {max(taps)}, the encoder has {encoder.depth}")
         head = CascadeHead(
             encoder.width,
             self.parents,

@@ -16,7 +16,7 @@ from ..data import Dataset
 from ..errors import ModelError
 from ..features import TfidfConfig
 from ..sparse import binarize, merge_columns
-from ..tree import ClusteringConfig, LabelTree, TreeConfig, trees_of
+from ..tree import FROM_EXAMPLES, ClusteringConfig, LabelTree, TreeConfig, trees_of
 from .features import USUAL_TFIDF, fitted_tfidf
 from .neural import NeuralMethod
 
@@ -62,9 +62,13 @@ class ClusteredMethod(NeuralMethod):
             self.parents = [np.zeros(Y.shape[1], np.int64)]
             return
         assert dataset.texts is not None
-        _, X = self._known_terms(config.tfidf) or fitted_tfidf(config.tfidf, dataset.texts, self.threads)
+        terms, X = self._known_terms(config.tfidf) or fitted_tfidf(config.tfidf, dataset.texts, self.threads)
+        of_labels: sparse.csr_matrix | None = None
+        if dataset.label_texts is not None and config.tree.vectors not in FROM_EXAMPLES:
+            of_labels = terms.transform(dataset.label_texts.take(self.used), threads=self.threads)
         wanted = TreeConfig(**dataclasses.asdict(config.tree), levels=sizes)
-        tree = trees_of(X, Y, wanted, seeds=[config.seed], threads=self.threads)[0]
+        seeds, threads = [config.seed], self.threads
+        tree = trees_of(X, Y, wanted, seeds=seeds, text_vectors=of_labels, threads=threads)[0]
         self.parents = [tree.parents(level) for level in range(tree.depth)]
         of_label = np.empty(Y.shape[1], np.int64)
         of_label[tree.labels] = self.parents[-1]

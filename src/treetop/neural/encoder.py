@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
+import logging
+import pickle
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 import transformers
+from safetensors import SafetensorError
 from torch import Tensor, nn
 from torch.func import functional_call
 
@@ -35,6 +38,11 @@ TAKES_WHOLE_MASKS = ("bert", "roberta", "xlm-roberta", "camembert", "distilbert"
 """Families of transformers that use a mask of texts × 1 × tokens × tokens as it is given."""
 WIDE_SUMS = ("cuda",)
 """Devices that add up gradients of bf16 numbers in 32 bits."""
+UNREADABLE = (
+    OSError, ValueError, ImportError, TypeError, KeyError, RuntimeError, EOFError, SafetensorError,
+    pickle.UnpicklingError,
+)  # fmt: skip
+"""What comes out of transformers where a folder is no encoder, or a damaged one."""
 Transformer = Any
 """A `transformers.PreTrainedModel`."""
 
@@ -233,13 +241,23 @@ def pretrained(config: EncoderConfig, longest: int) -> tuple[Encoder, Tokenizer]
     try:
         with _quietly():
             tokenizer = transformers.AutoTokenizer.from_pretrained(place, use_fast=True, **offline)
-            transformer = transformers.AutoModel.from_pretrained(
-                place, **offline, **_attention(config), **_as_float32()
+            transformer, found = transformers.AutoModel.from_pretrained(
+                place, **offline, **_attention(config), **_as_float32(), output_loading_info=True
             )
-    except (OSError, ValueError, ImportError, TypeError, KeyError) as error:
+    except UNREADABLE as error:
         raise _not_loaded(name, local, error) from None
     if not getattr(tokenizer, "is_fast", False):
         raise ConfigError(f"encoder: {name!r} has no fast tokenizer, which treetop needs")
+    if not set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens):
+        raise ConfigError(f"encoder: {name!r} has no vocabulary (tokenizer.json, vocab.txt or the like)")
+    lacking = sorted(
+        key for key in found["missing_keys"] if config.pooling == "pooler" or "pooler" not in key
+    )
+    if lacking:
+        others = f" and {len(lacking) - 1:,} others" if len(lacking) > 1 else ""
+        raise ConfigError(
+            f"encoder: {name!r} lacks weights that its config.json asks for: {lacking[0]}{others}"
+        )
     if config.pooling == "pooler" and getattr(transformer, "pooler", None) is None:
         raise ConfigError(f"encoder: {name!r} has no pooler; choose pooling=mean or cls")
     most = longest_input(transformer, tokenizer.model_max_length)
@@ -284,17 +302,20 @@ def _not_loaded(name: str, local: Path, error: Exception) -> ConfigError:
 
 @contextlib.contextmanager
 def _quietly() -> Iterator[None]:
-    """Without the progress bars and remarks of transformers, inside."""
-    logging: Any = transformers.utils.logging
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
+    """Without the progress bars and remarks of transformers and of the hub, inside."""
+    remarks: Any = transformers.utils.logging
+    hub = logging.getLogger("huggingface_hub")
+    levels, bars = (remarks.get_verbosity(), hub.level), remarks.is_progress_bar_enabled()
+    remarks.set_verbosity_error()
+    remarks.disable_progress_bar()
+    hub.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        logging.set_verbosity(level)
+        remarks.set_verbosity(levels[0])
+        hub.setLevel(levels[1])
         if bars:
-            logging.enable_progress_bar()
+            remarks.enable_progress_bar()
 
 
 def _attention(config: EncoderConfig) -> dict[str, str]:
