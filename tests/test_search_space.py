@@ -68,3 +68,8 @@ def test_networks_have_the_published_ranges():
         "xml-cnn": common | hidden | pools,
     }.items():
         assert method_class(name).search_space == space
+
+
+def test_nothing_is_tried_that_only_many_labels_have():
+    assert set(method_class("lightxml").search_space) == {"training.learning_rate", "transformer.dropout"}
+    assert set(method_class("attention-xml").search_space) == {"training.learning_rate", "attention.hidden"}
