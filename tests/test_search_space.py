@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from doc_blocks import ROOT
 from treetop.errors import ConfigError
 from treetop.methods import METHODS, method_class
 from treetop.search_space import Range, describe, parse_values, space_of
@@ -68,3 +71,19 @@ def test_networks_have_the_published_ranges():
         "xml-cnn": common | hidden | pools,
     }.items():
         assert method_class(name).search_space == space
+
+
+def test_the_page_lists_what_every_method_tries():
+    page = (ROOT / "docs" / "tuning.md").read_text("utf-8")
+    listed: dict[str, dict] = {name: {} for name in METHODS}
+    for setting, values, names in re.findall(r"^\| `([\w.]+)` \| (.+) \| (`.+`) \|$", page, re.MULTILINE):
+        for name in names.strip("`").split("`, `"):
+            assert setting not in listed[name]
+            listed[name] |= space_of(method_class(name).config_class(), {setting: parse_values(values)})
+    for name, space in listed.items():
+        assert space == space_of(method_class(name).config_class(), method_class(name).search_space), name
+
+
+def test_nothing_is_tried_that_only_many_labels_have():
+    assert set(method_class("lightxml").search_space) == {"training.learning_rate", "transformer.dropout"}
+    assert set(method_class("attention-xml").search_space) == {"training.learning_rate", "attention.hidden"}

@@ -16,6 +16,7 @@ from commands import call
 from test_cli import sentences, write_lines
 from test_contract import topic_texts
 from test_neural_training import QUICK
+from tiny_bert import tiny_bert
 from treetop import Dataset
 from treetop.errors import ConfigError, DataError, TreetopError
 from treetop.methods.held_out import held_out_rows
@@ -208,6 +209,68 @@ def test_a_network_is_really_tuned(data):
     assert best.evaluate(held_out)["P@3"] == pytest.approx(tuning.best.value)
 
 
+def shown(model: treetop.Method, data: Dataset) -> tuple:
+    found = model.predict(data, k=3)
+    return found.indices.tolist(), found.scores.tolist()
+
+
+@pytest.mark.parametrize("schedule", ["linear", "cosine", "cosine-ends"])
+def test_a_rate_that_falls_falls_the_same_way_in_the_end(data, schedule, monkeypatch):
+    fitted = []
+    monkeypatch.setattr(KimCNN, "_after_training", lambda self, *arguments: fitted.append(self))
+    held_out = Dataset.from_texts(*topic_texts(30, seed=1))
+    settings = NETWORK | {"schedule": schedule, "warmup": 0.1, "patience": 1, "training.validation": 0.3}
+    space = {"epochs": (2, 3, 5), "filters": (12,), "cnn.dropout": (0.0, 0.5)}
+    del settings["filters"]
+    tuning = tune(
+        "kim-cnn", data, trials=5, settings=settings, space=space, validation=held_out, metric="nDCG@3"
+    )
+    trained = [trial for trial in tuning.trials if trial.repeats is None]
+    for model, trial in zip(fitted, trained, strict=True):
+        assert model.config.epochs == trial.settings["epochs"] == trial.epoch == len(model.course["epochs"])
+        assert model.config.training.schedule == schedule
+        assert model.evaluate(held_out, metrics=("nDCG",))["nDCG@3"] == trial.value
+    assert len({trial.value for trial in trained}) > 1
+    best = fitted[trained.index(tuning.best)]
+    final = tuning.make().fit(data)
+    assert final.config.epochs == tuning.best.settings["epochs"]
+    assert final.config == best.config.replace_settings({"training.metric": "P@1"})
+    assert shown(final, held_out) == shown(best, held_out)
+
+
+def test_the_epochs_of_a_trial_follow_its_schedule(data):
+    def told(method: str, settings: dict, **drawn: str) -> tuple[int, int]:
+        config = _Task.of(method, data, settings, {}, 0.2, "P@1").config_of(drawn)
+        return config.epochs, config.training.patience
+
+    linear, constant = {"training.schedule": "linear"}, {"training.schedule": "constant"}
+    assert told("lightxml", {}) == told("cascadexml", {}) == (10, 0)
+    assert told("lightxml", {"epochs": 4, "patience": 3}) == (4, 0)
+    assert told("cascadexml", {}, epochs="8") == (8, 0)
+    assert told("lightxml", constant) == (50, 10)
+    assert told("cascadexml", constant, epochs="8") == (8, 10)
+    assert told("kim-cnn", {}) == told("kim-cnn", {}, **constant) == (50, 10)
+    assert told("kim-cnn", {}, **linear) == (KimCNN().config.epochs, 0)
+
+
+@pytest.mark.parametrize("method", ["flat-transformer", "lightxml", "cascadexml", "xr-transformer"])
+def test_a_transformer_is_handed_over_as_it_was_measured(data, method):
+    held_out = Dataset.from_texts(*topic_texts(30, seed=1))
+    settings = {"encoder": tiny_bert(), "batch_size": 16, "max_length": 32, "threads": 1, "device": "cpu"}
+    own = treetop.methods.method_class(method).search_space
+    fixed = {
+        name: values[0] for name, values in own.items() if isinstance(values, tuple) and name != "epochs"
+    }
+    tuning = tune(
+        *(method, data), trials=3, settings=settings | fixed, space={"epochs": (2, 3)}, validation=held_out,
+        metric="nDCG@5",
+    )  # fmt: skip
+    final = tuning.make().fit(data)
+    assert final.config.epochs == tuning.best.settings["epochs"]
+    assert final.config.training.schedule == "linear"
+    assert final.evaluate(held_out)["nDCG@5"] == tuning.best.value
+
+
 def test_what_is_held_out(data):
     groups = [f"g{row // 7}" for row in range(len(data))]
     grouped = Dataset.from_texts(data.texts, [data.labels_of(row) for row in range(len(data))], groups=groups)
@@ -327,7 +390,7 @@ def test_the_command_trains_a_network_for_its_best_epochs(tmp_path, capsys, monk
         *("--trials", 2, "--space", "cnn.dropout=0,0.3"),
     )
     assert outcome.code == 0, outcome.err
-    assert outcome.out.split()[:6] == ["trial", "P@1", "best", "epoch", "seconds", "dropout"]
+    assert outcome.out.split()[:5] == ["trial", "P@1", "epoch", "seconds", "dropout"]
     trained = treetop.load(tmp_path / "model")
     assert trained.config.epochs == 3 == len(trained.course["epochs"])
     assert "P@1" not in trained.course["epochs"][0]

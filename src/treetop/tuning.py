@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 SAMPLERS = ("random", "tpe")
 NETWORK_SETTINGS = {"epochs": 50, "training.patience": 10}
-"""Of a network's trials: so many epochs at most, and the end after so many that were not better."""
+"""Of a network's trials at a constant rate: so many epochs at most, and the end after so many not better."""
+NOTHING_HELD_OUT = {"training.patience": 0, "training.validation": 0}
+"""Of a network that is trained to its end."""
 TRIALS_BEFORE_PRUNING = 5
 EPOCHS_BEFORE_PRUNING = 5
 Note = Callable[[str], None]
@@ -53,7 +55,7 @@ class Trial:
     settings: dict[str, Any]
     """Those that were searched."""
     epoch: int | None
-    """The best epoch of a network."""
+    """Of a network, when it had this value: its best one, or its last where the learning rate falls."""
     seconds: float
     repeats: int | None
     """The number of an earlier trial that drew the same settings; its value is taken."""
@@ -87,14 +89,14 @@ class Tuning:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """For a model of all examples: a network is trained for the best trial's best number of epochs."""
+        """For a model of all examples: a network is trained for as many epochs as gave the best value."""
         chosen = self.fixed | self.best.settings
         if self.best.epoch is not None:
             chosen["epochs"] = self.best.epoch
             usual = method_class(self.method).config_class()
-            for name in ("training.patience", "training.validation"):  # nothing is held out
+            for name, value in NOTHING_HELD_OUT.items():
                 if chosen.get(name) or setting_value(usual, name):
-                    chosen[name] = 0
+                    chosen[name] = value
         return chosen
 
     def make(self) -> Method:
@@ -137,7 +139,8 @@ def tune(
     - ``settings`` are fixed; ``space`` replaces or adds dimensions of the method's search space.
     - ``validation``: the share of ``data`` to hold out (whole groups, where it has some), or other examples.
     - ``sampler``: ``"random"``, or ``"tpe"``, which learns from earlier trials.
-    - ``pruning`` ends a network's trial that is worse than the median of the others at the same epoch.
+    - ``pruning`` ends a network's trial that is worse than the median of the others at the same epoch, where
+      the learning rate is constant.
     - ``study``: a file to keep the trials in; those that it has count towards ``trials``.
 
     A trial that fails (out of memory, settings that do not go together) is recorded, and the search goes on.
@@ -176,7 +179,7 @@ class _Task:
 
     method: type[Method]
     config: MethodConfig
-    """Of a trial, before its own settings."""
+    """Of a trial, before its own settings; see `config_of`."""
     fixed: dict[str, Any]
     space: dict[str, Values]
     metric: str
@@ -203,7 +206,7 @@ class _Task:
         if _is_network(method):
             if "training.metric" in fixed_names:
                 raise ConfigError("training.metric is the metric of the tuning: give it as that")
-            told = NETWORK_SETTINGS | {"training.metric": metric}
+            told = {"training.metric": metric}
         # Calibration changes no ranking and trains twice: it is for the model of all examples.
         config = usual.replace_settings({**told, **settings, "calibration": "none"})
         fixed = {full: setting_value(usual.replace_settings(settings), full) for full in fixed_names}
@@ -224,6 +227,16 @@ class _Task:
             "space": {full: describe(values) for full, values in searched.items()},
         }
         return cls(method, config, fixed, searched, metric, train, held_out, about)
+
+    def config_of(self, drawn: Mapping[str, Any]) -> MethodConfig:
+        """Of the trial that draws these settings."""
+        config = self.config.replace_settings(drawn)
+        if not _is_network(self.method):
+            return config
+        if _rate_falls(config):
+            return config.replace_settings(NOTHING_HELD_OUT)
+        named = self.fixed.keys() | drawn.keys()
+        return config.replace_settings({n: value for n, value in NETWORK_SETTINGS.items() if n not in named})
 
     def trial_of(self, trial: optuna.trial.FrozenTrial) -> Trial:
         """A finished trial in our words."""
@@ -300,10 +313,30 @@ class _Search:
 
     def _measure(self, trial: optuna.Trial, note: Note) -> tuple[float, int | None]:
         """The metric on the examples held out, and the epoch that has it."""
+        task = self.task
+        model = task.method(config=task.config_of(trial.params))
+        epoch = None
+        with progress.listen(None):
+            if not _is_network(task.method):
+                model.fit(task.train)
+            elif _rate_falls(model.config):
+                number = trial.number + 1
+                model.fit(task.train, on_epoch=lambda entry: note(f"trial {number}, epoch {entry['epoch']}"))
+                epoch = int(setting_value(model.config, "epochs"))
+            else:
+                seen = self._watched(model, trial, note)
+                epoch = seen.index(max(seen)) + 1
+                if getattr(model, "network_alone", True):
+                    return max(seen), epoch
+            name, k = parse_metric(task.metric)
+            figures = model.evaluate(task.held_out, ks=(k,), metrics=(name,))
+        return figures[task.metric], epoch
+
+    def _watched(self, model: Method, trial: optuna.Trial, note: Note) -> list[float]:
+        """Trains a network, perhaps not to its end; its metric after each epoch."""
         from optuna import TrialPruned
 
         task = self.task
-        model = task.method(config=task.config.replace_settings(trial.params))
         seen: list[float] = []
 
         def watch(entry: Mapping[str, Any]) -> None:
@@ -313,21 +346,22 @@ class _Search:
             if trial.should_prune():
                 raise TrialPruned
 
-        with progress.listen(None):
-            if _is_network(task.method):
-                model.fit(task.train, validation=task.held_out, on_epoch=watch)
-                if getattr(model, "network_alone", True):
-                    return max(seen), seen.index(max(seen)) + 1
-            else:
-                model.fit(task.train)
-            name, k = parse_metric(task.metric)
-            figures = model.evaluate(task.held_out, ks=(k,), metrics=(name,))
-        return figures[task.metric], seen.index(max(seen)) + 1 if seen else None
+        model.fit(task.train, validation=task.held_out, on_epoch=watch)
+        return seen
 
 
 def _is_network(method: type[Method]) -> bool:
     """Whether it trains in epochs that can be watched."""
     return "on_epoch" in keywords(method._fit)
+
+
+def _rate_falls(config: MethodConfig) -> bool:
+    """Whether a network's learning rate falls until its last epoch.
+
+    An earlier epoch is then no shorter training: with fewer epochs the rate falls faster. So the network is
+    trained to its end, in the trial as in the model of all examples, and measured there.
+    """
+    return bool(setting_value(config, "training.schedule") != "constant")
 
 
 def _searched(

@@ -77,7 +77,8 @@ def tune(
         str, typer.Option(metavar="NAME", help="How settings are drawn: random, or tpe, which learns.")
     ] = "random",
     pruning: Annotated[
-        bool, typer.Option("--pruning/--no-pruning", help="End poor trials of networks early.")
+        bool,
+        typer.Option("--pruning/--no-pruning", help="End poor trials of networks at a constant rate early."),
     ] = True,
     study: Annotated[
         Path | None,
@@ -102,8 +103,9 @@ def tune(
     """Find good settings of a method.
 
     Each trial trains on most of DATA and is measured on the rest. What is tried by default: treetop methods
-    NAME. A network's trial takes 50 epochs at most, and ends after 10 that were not better; the model of
-    all of DATA is trained for as many epochs as the best trial took to its best.
+    NAME. A network whose learning rate is constant is tried for 50 epochs at most, until 10 were not better;
+    the model of all of DATA is trained for as many epochs as the best trial took to its best. One whose rate
+    falls over the training (schedule) is tried, and then trained, for all of its epochs.
     """
     from ..store import check_target
     from ..tuning import tune as search
@@ -176,7 +178,7 @@ def _show_trials(tuning: Tuning) -> None:
     names = list(tuning.space)
     short = [name.rpartition(".")[2] for name in names]
     titles = [name if short.count(end) > 1 else end for name, end in zip(names, short, strict=True)]
-    epochs = ["best epoch"] if tuning.best.epoch is not None else []
+    epochs = ["epoch"] if tuning.best.epoch is not None else []
     header = ["trial", tuning.metric, *epochs, "seconds", *titles]
 
     def row(trial: Trial) -> list[str]:

@@ -28,11 +28,8 @@ from .clustered import ClusteredConfig, ClusteredMethod
 from .neural import Lesson
 from .word_method import WordConfig, WordMethod
 
-ATTENTION_SPACE: SearchSpace = {
-    "training.learning_rate": (1e-3, 3e-3, 6e-3),
-    "attention.hidden": (256, 512),
-    "chosen": (16, 64, 160),
-}
+ATTENTION_SPACE: SearchSpace = {"training.learning_rate": (1e-3, 3e-3, 6e-3), "attention.hidden": (256, 512)}
+"""Not ``chosen``: by default only many labels have a tree."""
 
 
 @dataclass(frozen=True)

@@ -25,11 +25,8 @@ from ..search_space import SearchSpace
 from .neural import Lesson
 from .sampled import SampledConfig, SampledMethod
 
-LIGHT_SPACE: SearchSpace = {
-    "training.learning_rate": (5e-5, 1e-4, 2e-4),
-    "transformer.dropout": (0.3, 0.5),
-    "visited": (10, 20, 40),
-}
+LIGHT_SPACE: SearchSpace = {"training.learning_rate": (5e-5, 1e-4, 2e-4), "transformer.dropout": (0.3, 0.5)}
+"""Not ``visited``: by default only very many labels have clusters."""
 FEW = 50_000
 """Labels that are scored at once, as published for Wiki10-31K and smaller sets."""
 
