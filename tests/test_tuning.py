@@ -247,8 +247,10 @@ def test_the_epochs_of_a_trial_follow_its_schedule(data):
     assert told("lightxml", {}) == told("cascadexml", {}) == (10, 0)
     assert told("lightxml", {"epochs": 4, "patience": 3}) == (4, 0)
     assert told("cascadexml", {}, epochs="8") == (8, 0)
-    assert told("lightxml", constant) == (50, 10)
-    assert told("cascadexml", constant, epochs="8") == (8, 10)
+    steady = constant | {"training.warmup": 0}
+    assert told("lightxml", steady) == (50, 10) and told("lightxml", constant) == (10, 0)
+    assert told("cascadexml", steady, epochs="8") == (8, 10)
+    assert told("attention-xml", {}) == (10, 0) and told("attention-xml", {"average": "none"}) == (50, 10)
     assert told("kim-cnn", {}) == told("kim-cnn", {}, **constant) == (50, 10)
     assert told("kim-cnn", {}, **linear) == (KimCNN().config.epochs, 0)
 

@@ -233,7 +233,7 @@ class _Task:
         config = self.config.replace_settings(drawn)
         if not _is_network(self.method):
             return config
-        if _rate_falls(config):
+        if _goes_by_its_length(config):
             return config.replace_settings(NOTHING_HELD_OUT)
         named = self.fixed.keys() | drawn.keys()
         return config.replace_settings({n: value for n, value in NETWORK_SETTINGS.items() if n not in named})
@@ -319,7 +319,7 @@ class _Search:
         with progress.listen(None):
             if not _is_network(task.method):
                 model.fit(task.train)
-            elif _rate_falls(model.config):
+            elif _goes_by_its_length(model.config):
                 number = trial.number + 1
                 model.fit(task.train, on_epoch=lambda entry: note(f"trial {number}, epoch {entry['epoch']}"))
                 epoch = int(setting_value(model.config, "epochs"))
@@ -355,13 +355,15 @@ def _is_network(method: type[Method]) -> bool:
     return "on_epoch" in keywords(method._fit)
 
 
-def _rate_falls(config: MethodConfig) -> bool:
-    """Whether a network's learning rate falls until its last epoch.
+def _goes_by_its_length(config: MethodConfig) -> bool:
+    """Whether what a network does in an epoch depends on how many there are.
 
-    An earlier epoch is then no shorter training: with fewer epochs the rate falls faster. So the network is
-    trained to its end, in the trial as in the model of all examples, and measured there.
+    Its learning rate rises or falls over the whole training, or it takes the mean of its weights from some
+    share of it on. An earlier epoch is then no shorter training. So the network is trained to its end, in the
+    trial as in the model of all examples, and measured there.
     """
-    return bool(setting_value(config, "training.schedule") != "constant")
+    course = {name: setting_value(config, f"training.{name}") for name in ("schedule", "warmup", "average")}
+    return course["schedule"] != "constant" or course["warmup"] > 0 or course["average"] == "swa"
 
 
 def _searched(

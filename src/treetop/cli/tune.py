@@ -78,7 +78,9 @@ def tune(
     ] = "random",
     pruning: Annotated[
         bool,
-        typer.Option("--pruning/--no-pruning", help="End poor trials of networks at a constant rate early."),
+        typer.Option(
+            "--pruning/--no-pruning", help="End poor trials of networks early, where all epochs are alike."
+        ),
     ] = True,
     study: Annotated[
         Path | None,
@@ -103,9 +105,10 @@ def tune(
     """Find good settings of a method.
 
     Each trial trains on most of DATA and is measured on the rest. What is tried by default: treetop methods
-    NAME. A network whose learning rate is constant is tried for 50 epochs at most, until 10 were not better;
-    the model of all of DATA is trained for as many epochs as the best trial took to its best. One whose rate
-    falls over the training (schedule) is tried, and then trained, for all of its epochs.
+    NAME. A network whose epochs are all alike is tried for 50 at most, until 10 were not better; the model of
+    all of DATA is trained for as many as the best trial took to its best. One whose learning rate changes over
+    the training (schedule, warmup), or which takes a mean of its weights from some share of it on (average), is
+    tried, and then trained, for all of its epochs.
     """
     from ..store import check_target
     from ..tuning import tune as search
