@@ -363,7 +363,7 @@ def _goes_by_its_length(config: MethodConfig) -> bool:
     trial as in the model of all examples, and measured there.
     """
     course = {name: setting_value(config, f"training.{name}") for name in ("schedule", "warmup", "average")}
-    return course["schedule"] != "constant" or course["warmup"] > 0 or course["average"] == "swa"
+    return bool(course["schedule"] != "constant" or course["warmup"] > 0 or course["average"] == "swa")
 
 
 def _searched(

@@ -106,9 +106,9 @@ def tune(
 
     Each trial trains on most of DATA and is measured on the rest. What is tried by default: treetop methods
     NAME. A network whose epochs are all alike is tried for 50 at most, until 10 were not better; the model of
-    all of DATA is trained for as many as the best trial took to its best. One whose learning rate changes over
-    the training (schedule, warmup), or which takes a mean of its weights from some share of it on (average), is
-    tried, and then trained, for all of its epochs.
+    all of DATA is trained for as many as the best trial took to its best. One whose learning rate changes
+    over the training (schedule, warmup), or which takes a mean of its weights from some share of it on
+    (average), is tried, and then trained, for all of its epochs.
     """
     from ..store import check_target
     from ..tuning import tune as search
