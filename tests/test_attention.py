@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -11,8 +13,8 @@ from torch.nn import functional
 
 import treetop
 from test_contract import topic_texts
-from treetop import Dataset
-from treetop.methods.attention_xml import shortlisted
+from treetop import Dataset, checkpoints
+from treetop.methods.attention_xml import AttentionXML, shortlisted
 from treetop.neural import attention_network
 from treetop.neural.attention_network import (
     AttentionConfig,
@@ -198,6 +200,22 @@ def test_epochs_are_judged_by_the_network_as_it_answers(settings):
     )
     assert max(entry["P@1"] for entry in told) == pytest.approx(model.evaluate(test)["P@1"])
     assert len(told) == SHORT["epochs"]  # only of the level that is judged
+
+
+def test_the_best_epoch_is_a_place_among_those_of_all_levels(tmp_path, monkeypatch):
+    train = Dataset.from_texts(*topic_texts(60, seed=0), source="train")
+    figures = iter([50.0, 80.0, 70.0])
+    monkeypatch.setattr(AttentionXML, "_judge_of", lambda *_: lambda: {"P@1": next(figures)})
+    with checkpoints.keeping(tmp_path / "kept", resume=False):
+        model = treetop.make("attention-xml", **(SHORT | TREE)).fit(train, validation=train)
+        lines = (tmp_path / "kept" / "log.jsonl").read_text().splitlines()
+    entries = model.course["epochs"]
+    assert model.course["best_epoch"] == 5 and entries[4]["P@1"] == 80
+    assert [json.loads(line) for line in lines] == entries
+    assert [(entry["level"], entry["epoch"]) for entry in entries] == [
+        (level, epoch) for level in (1, 2) for epoch in (1, 2, 3)
+    ]
+    assert treetop.make("attention-xml", **(SHORT | TREE)).fit(train).course["best_epoch"] == 6  # the last
 
 
 def test_parts_of_batches_add_up():

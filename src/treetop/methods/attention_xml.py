@@ -112,12 +112,10 @@ class AttentionXML(ClusteredMethod, WordMethod):
                 name=checkpoints.name_of("attention", lesson.name, number),
                 judge=lesson.judge if last else None,
                 on_epoch=lesson.on_epoch if last else None,
+                which={"level": number + 1},
             )
             about = f", level {number + 1} of {len(relevance)}, {level.nodes:,} nodes"
-            course = self._train_network(level, of_level, about)
-            together.entries += [entry | {"level": number + 1} for entry in course.entries]
-            together.seconds += course.seconds
-            together.best_epoch, together.epoch = course.best_epoch, course.epoch
+            together = together.then(self._train_network(level, of_level, about))
         return together
 
     def _odds(self, true: sparse.csr_matrix, shortlist: sparse.csr_matrix | None, number: int) -> float:

@@ -115,15 +115,12 @@ class LightXML(SampledMethod):
             return super()._teach(lesson)
         network.begin_clusters()
         of_clusters = checkpoints.name_of("clusters", lesson.name)
-        first = super()._teach(replace(lesson, name=of_clusters, judge=None, on_epoch=None))
+        clusters = replace(lesson, name=of_clusters, judge=None, on_epoch=None, which={"stage": 1})
+        first = super()._teach(clusters)
         found = fixed_clusters(network, lesson.examples, self._pass(lesson.device))
         network.begin_labels()
         examples = Examples(lesson.tokens, lesson.Y, shortlist=found)
-        course = super()._teach(replace(lesson, examples=examples))
-        course.seconds += first.seconds
-        stages = ((1, first.entries), (2, course.entries))
-        course.entries = [entry | {"stage": stage} for stage, entries in stages for entry in entries]
-        return course
+        return first.then(super()._teach(replace(lesson, examples=examples, which={"stage": 2})))
 
 
 def clusters_of_size(labels: int, most: int) -> int:

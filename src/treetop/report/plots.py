@@ -129,10 +129,10 @@ def draw_training(comparison: Comparison) -> Any:
     figure, several = new_figure(len(panels), 4.2 + 0.11 * len(comparison.names))
     for axes, panel in zip(several, panels, strict=True):
         for place, name in enumerate(comparison.names):
-            means = _means_over_seeds(comparison, name, panel) if panel in ("loss", judged[name]) else []
+            means = _means_over_seeds(comparison, name, panel) if panel in ("loss", judged[name]) else {}
             if means:
                 label = name if panel == "loss" else None
-                axes.plot(range(1, len(means) + 1), means, color=look(place)["color"], label=label)
+                axes.plot(list(means), list(means.values()), color=look(place)["color"], label=label)
         axes.set(xlabel="epoch", ylabel=panel if panel == "loss" else f"{panel} on texts held out, percent")
         axes.xaxis.get_major_locator().set_params(integer=True)
     several[0].set_yscale("log")
@@ -147,14 +147,17 @@ def _judged_by(comparison: Comparison, name: str) -> str | None:
     return metric if run.epochs and metric in run.epochs[-1] else None
 
 
-def _means_over_seeds(comparison: Comparison, name: str, figure: str) -> list[float]:
-    """Of every epoch that some run has it of; a run that stopped early has no say after its end."""
-    courses = [
-        [float(epoch[figure]) for epoch in run.epochs if figure in epoch] for run in comparison.runs[name]
-    ]
-    longest = max(map(len, courses))
-    of_epoch = ([course[at] for course in courses if at < len(course)] for at in range(longest))
-    return [sum(values) / len(values) for values in of_epoch]
+def _means_over_seeds(comparison: Comparison, name: str, figure: str) -> dict[int, float]:
+    """By the place of an epoch among all, of every one that some run has it of.
+
+    A run that stopped early has no say after its end, and levels above the last are not judged.
+    """
+    found: dict[int, list[float]] = {}
+    for run in comparison.runs[name]:
+        for place, epoch in enumerate(run.epochs, 1):
+            if figure in epoch:
+                found.setdefault(place, []).append(float(epoch[figure]))
+    return {place: sum(found[place]) / len(found[place]) for place in sorted(found)}
 
 
 def look(place: int) -> dict[str, Any]:
