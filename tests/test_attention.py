@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -173,6 +174,16 @@ def test_shortlists_hold_true_nodes_first():
     assert [row.indices.tolist() for row in lists] == [[0, 1, 3], [0, 1, 2], [0, 1, 4]]
     two = shortlisted(true, np.array([0, 3, 6, 9]), found, 2)
     assert [row.indices.tolist() for row in two] == [[1, 3], [1, 2], [0, 4]]
+
+
+def test_odds_are_of_candidates_alone():
+    model = treetop.make("attention-xml")
+    model.parents = [np.zeros(3, np.int64), np.array([1, 0, 1, 1, 2])]
+    true = sparse.csr_matrix(np.array([[1, 1, 0, 1, 0], [0, 0, 0, 0, 1]], np.float32))
+    assert model._odds(true, None, 0) == pytest.approx(math.log(4 / 6))
+    lists = sparse.csr_matrix(np.array([[0, 1, 0], [1, 0, 1]], np.float32))
+    # The candidates of the first text are 0, 2, 3, of which 0 and 3 are right; those of the other, 1 and 4.
+    assert model._odds(true, lists, 1) == pytest.approx(math.log(3 / 2))
 
 
 SETTINGS = {

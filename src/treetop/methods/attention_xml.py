@@ -24,6 +24,7 @@ from ..neural.config import TrainingConfig
 from ..neural.ranking import rank
 from ..neural.training import Course
 from ..search_space import SearchSpace
+from ..sparse import merge_columns
 from .clustered import ClusteredConfig, ClusteredMethod
 from .neural import Lesson
 from .word_method import WordConfig, WordMethod
@@ -119,12 +120,13 @@ class AttentionXML(ClusteredMethod, WordMethod):
         return together
 
     def _odds(self, true: sparse.csr_matrix, shortlist: sparse.csr_matrix | None, number: int) -> float:
-        """Log-odds that a candidate of a text is right."""
-        candidates = float(true.shape[0] * true.shape[1])
+        """Log-odds that a candidate of a text is right. Children of nodes off its shortlist are none."""
+        candidates, right = float(true.shape[0] * true.shape[1]), float(true.nnz)
         if shortlist is not None:
-            children = np.bincount(self.parents[number], minlength=shortlist.shape[1])
-            candidates = float((shortlist @ children).sum())
-        return math.log(true.nnz / max(candidates - true.nnz, 0.5))
+            parents, above = self.parents[number], shortlist.shape[1]
+            candidates = float((shortlist @ np.bincount(parents, minlength=above)).sum())
+            right = float(merge_columns(true, parents, above).multiply(shortlist).sum())
+        return math.log(right / max(candidates - right, 0.5))
 
     def _nodes(self, level: int) -> int:
         return len(self.parents[level])
