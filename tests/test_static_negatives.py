@@ -150,7 +150,7 @@ def test_the_best_epoch_counts_those_of_both_stages(train, tmp_path, monkeypatch
     assert [json.loads(line)["stage"] for line in lines] == [1, 1, 2, 2]
 
 
-@pytest.mark.parametrize("size", [0, 1])
+@pytest.mark.parametrize("size", [0, 1, 6, 100])
 def test_without_clusters_there_are_no_static_negatives(size, train):
     with pytest.raises(ConfigError, match="negatives=static is about clusters of labels, and there are none"):
         treetop.make("lightxml", **(QUICK | {"cluster_size": size}), negatives="static").fit(train)

@@ -82,13 +82,15 @@ class LightXML(SampledMethod):
 
     def _sizes(self, labels: int) -> tuple[int, ...]:
         size = self.config.cluster_size or (1 if labels <= FEW else 100)
-        if size == 1 and self.config.negatives != "dynamic":
+        count = clusters_of_size(labels, size)
+        if 1 < count < labels and size > 1:
+            return (count,)
+        if self.config.negatives != "dynamic":
             raise ConfigError(
                 f"negatives={self.config.negatives} is about clusters of labels, and there are none: set"
-                " cluster_size=100, or another number above 1"
+                f" cluster_size to a number above 1 and below the {labels:,} labels"
             )
-        count = clusters_of_size(labels, size)
-        return (count,) if 1 < count < labels and size > 1 else ()
+        return ()
 
     def _build(self, labels: int, *, trained: bool) -> Network:
         config = self.config
