@@ -1,4 +1,4 @@
-"""Pictures of a comparison, as SVG that reads on white and on black."""
+"""Pictures of a comparison, which read on white and on black."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from typing import Any
 
 from ..comparison import Comparison
 from ..data.files import Output
-from ..errors import MissingExtraError, TreetopError
+from ..errors import ConfigError, MissingExtraError, TreetopError
 
 INK = "#7a7a7a"
 """Contrast above 4 on white and on black."""
 COLOURS = ("#1f9e63", "#e0792a", "#4f8bd6", "#b666c9", "#c9a227", "#d65f7d", "#3aa6a6", "#8c8c8c")
 MARKERS = "os^vDPX"
+FORMATS: dict[str, dict[str, None]] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
+"""By the endings of files; without the time, so that the same picture is the same file."""
 
 
 def draw_all(comparison: Comparison, folder: Path) -> list[tuple[str, str]]:
@@ -190,8 +192,12 @@ def legend(figure: Any) -> None:
 
 
 def write(figure: Any, path: Path) -> None:
+    """In the format that the name ends with."""
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in FORMATS:
+        raise ConfigError(f"{path}: the name of a picture ends with one of .{', .'.join(FORMATS)}")
     content = io.BytesIO()
-    figure.savefig(content, format="svg", transparent=True, metadata={"Date": None})
+    figure.savefig(content, format=kind, transparent=True, metadata=FORMATS[kind])
     try:
         with Output() as output:
             output.binary(path).write(content.getvalue())
