@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -11,8 +14,8 @@ from torch.nn import functional
 
 import treetop
 from test_contract import topic_texts
-from treetop import Dataset
-from treetop.methods.attention_xml import shortlisted
+from treetop import Dataset, checkpoints
+from treetop.methods.attention_xml import AttentionXML, shortlisted
 from treetop.neural import attention_network
 from treetop.neural.attention_network import (
     AttentionConfig,
@@ -173,6 +176,16 @@ def test_shortlists_hold_true_nodes_first():
     assert [row.indices.tolist() for row in two] == [[1, 3], [1, 2], [0, 4]]
 
 
+def test_odds_are_of_candidates_alone():
+    model = treetop.make("attention-xml")
+    model.parents = [np.zeros(3, np.int64), np.array([1, 0, 1, 1, 2])]
+    true = sparse.csr_matrix(np.array([[1, 1, 0, 1, 0], [0, 0, 0, 0, 1]], np.float32))
+    assert model._odds(true, None, 0) == pytest.approx(math.log(4 / 6))
+    lists = sparse.csr_matrix(np.array([[0, 1, 0], [1, 0, 1]], np.float32))
+    # The candidates of the first text are 0, 2, 3, of which 0 and 3 are right; those of the other, 1 and 4.
+    assert model._odds(true, lists, 1) == pytest.approx(math.log(3 / 2))
+
+
 SETTINGS = {
     "epochs": 24,
     "batch_size": 32,
@@ -198,6 +211,22 @@ def test_epochs_are_judged_by_the_network_as_it_answers(settings):
     )
     assert max(entry["P@1"] for entry in told) == pytest.approx(model.evaluate(test)["P@1"])
     assert len(told) == SHORT["epochs"]  # only of the level that is judged
+
+
+def test_the_best_epoch_is_a_place_among_those_of_all_levels(tmp_path, monkeypatch):
+    train = Dataset.from_texts(*topic_texts(60, seed=0), source="train")
+    figures = iter([50.0, 80.0, 70.0])
+    monkeypatch.setattr(AttentionXML, "_judge_of", lambda *_: lambda: {"P@1": next(figures)})
+    with checkpoints.keeping(tmp_path / "kept", resume=False):
+        model = treetop.make("attention-xml", **(SHORT | TREE)).fit(train, validation=train)
+        lines = (tmp_path / "kept" / "log.jsonl").read_text().splitlines()
+    entries = model.course["epochs"]
+    assert model.course["best_epoch"] == 5 and entries[4]["P@1"] == 80
+    assert [json.loads(line) for line in lines] == entries
+    assert [(entry["level"], entry["epoch"]) for entry in entries] == [
+        (level, epoch) for level in (1, 2) for epoch in (1, 2, 3)
+    ]
+    assert treetop.make("attention-xml", **(SHORT | TREE)).fit(train).course["best_epoch"] == 6  # the last
 
 
 def test_parts_of_batches_add_up():

@@ -13,7 +13,7 @@ import treetop
 from test_contract import topic_texts
 from tiny_bert import WIDTH, tiny_bert
 from treetop import Dataset
-from treetop.errors import ConfigError, MissingExtraError
+from treetop.errors import ConfigError, DataError, MissingExtraError
 from treetop.methods.cascadexml import CascadeXML
 from treetop.neural.attention_views import AttentionViews
 from treetop.report.attention import draw_attention
@@ -82,6 +82,33 @@ def test_a_picture(model, tmp_path):
     draw_attention(views, tmp_path / "attention.svg")
     picture = (tmp_path / "attention.svg").read_text()
     assert all(word in picture for word in ("tuned", "published", "layer", "entropy, nats"))
+
+
+@pytest.mark.parametrize(("name", "start"), [("a.svg", b"<?xml"), ("a.png", b"\x89PNG"), ("a.PDF", b"%PDF")])
+def test_a_picture_has_the_format_of_its_name(name, start, model, tmp_path):
+    pytest.importorskip("matplotlib")
+    for path in (tmp_path / name, str(tmp_path / f"again-{name}")):
+        draw_attention({"tuned": model.attention_views(TEXTS)}, path)
+    first, again = ((tmp_path / file).read_bytes() for file in (name, f"again-{name}"))
+    assert first.startswith(start) and first == again
+
+
+def test_pictures_that_cannot_be(model, tmp_path):
+    pytest.importorskip("matplotlib")
+    with pytest.raises(
+        ConfigError, match=r"a\.jpg: the name of a picture ends with one of \.svg, \.png, \.pdf"
+    ):
+        draw_attention({"tuned": model.attention_views(TEXTS)}, "a.jpg")
+    full, empty = model.attention_views(TEXTS), model.attention_views([])
+    for views in ({}, {"tuned": empty}, {"tuned": full, "published": empty}):
+        with pytest.raises(DataError, match="there is no attention to draw"):
+            draw_attention(views, tmp_path / "a.svg")
+
+
+@pytest.mark.parametrize("layer", ["x", 1.5])
+def test_layers_are_whole_numbers(layer, model):
+    with pytest.raises(ConfigError, match=f"layers: numbers from 1 to 2, not {layer!r}"):
+        model.attention_views(TEXTS, [layer])
 
 
 def test_a_picture_without_matplotlib(model, tmp_path, monkeypatch):

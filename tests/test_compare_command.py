@@ -157,6 +157,17 @@ def test_the_report_of_a_study(train, test, tmp_path):
             assert line.endswith("|")
 
 
+def test_figures_of_held_out_texts_stand_at_their_epochs(train, test):
+    pytest.importorskip("matplotlib")
+    from treetop.report.plots import draw_training
+
+    settings = {"clusters": (3,), "hidden": 4, "dimension": 8, "epochs": 2, "validation": 0.2}
+    levels = Variant.of("levels", "attention-xml", settings)
+    loss, judged = draw_training(compare([levels], train, test, seeds=2)).axes
+    assert loss.lines[0].get_xdata().tolist() == [1, 2, 3, 4]
+    assert judged.lines[0].get_xdata().tolist() == [3, 4]  # of the last level
+
+
 def test_the_command(train, tmp_path, run):
     write_jsonl(tmp_path / "train.jsonl", train)
     out = tmp_path / "out"

@@ -113,6 +113,16 @@ def test_measured_against_what_is_not_known(folder, capsys):
     assert outcome.code == 0 and "83.21" in outcome.out
 
 
+def test_measured_where_no_scores_are_published(folder, capsys):
+    model, answers, test = (folder / name for name in ("any", "answers.jsonl", "test.jsonl"))
+    assert call(capsys, "train", folder / "train.jsonl", "--model", model, "--method", "plt").code == 0
+    assert call(capsys, "predict", model, test, "--output", answers).code == 0
+    outcome = call(capsys, "evaluate", answers, test, "--recipe", "cascadexml/amazon-670k", quiet=False)
+    assert outcome.code == 0 and "coverage" in outcome.out and "published" not in outcome.out
+    assert "no published scores of cascadexml/amazon-670k are at hand" in outcome.err
+    assert "the published scores are of" not in outcome.err
+
+
 def test_where_only_scores_are_published(folder, capsys):
     small = {"filters": 2, "hidden": 4, "dimension": 8, "epochs": 1, "max_length": 8, "device": "cpu"}
     settings = [item for name, value in small.items() for item in ("--set", f"{name}={value}")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -12,6 +14,7 @@ from test_lightxml import CLUSTER_OF, by_hand, head, positives_of
 from tiny_bert import tiny_bert
 from treetop import Dataset, checkpoints
 from treetop.errors import ConfigError
+from treetop.methods.lightxml import LightXML
 from treetop.neural.batches import Examples
 from treetop.neural.losses import Shortlist
 from treetop.neural.ranking import Pass
@@ -137,7 +140,17 @@ def test_a_training_that_is_stopped_goes_on_to_the_same_end(negatives, train, tm
     assert [entry["stage"] for entry in again.course["epochs"]] == [1, 1, 2, 2]
 
 
-@pytest.mark.parametrize("size", [0, 1])
+def test_the_best_epoch_counts_those_of_both_stages(train, tmp_path, monkeypatch):
+    figures = iter([80.0, 70.0])
+    monkeypatch.setattr(LightXML, "_judge_of", lambda *_: lambda: {"P@1": next(figures)})
+    with checkpoints.keeping(tmp_path / "kept", resume=False):
+        model = treetop.make("lightxml", **QUICK, negatives="static").fit(train, validation=train)
+        lines = (tmp_path / "kept" / "log.jsonl").read_text().splitlines()
+    assert model.course["best_epoch"] == 3 and model.course["epochs"][2]["P@1"] == 80
+    assert [json.loads(line)["stage"] for line in lines] == [1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("size", [0, 1, 6, 100])
 def test_without_clusters_there_are_no_static_negatives(size, train):
     with pytest.raises(ConfigError, match="negatives=static is about clusters of labels, and there are none"):
         treetop.make("lightxml", **(QUICK | {"cluster_size": size}), negatives="static").fit(train)

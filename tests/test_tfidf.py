@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+import treetop
 from conftest import SHARED
 from treetop.errors import ConfigError, DataError, ModelError
 from treetop.features import Tfidf, TfidfConfig
@@ -239,15 +240,24 @@ def test_damaged_state_is_refused() -> None:
                     assert "damaged" in str(error)
 
 
+@pytest.mark.parametrize("texts", [1, 60])
+def test_texts_without_words_are_not_blamed_on_limits(texts: int) -> None:
+    """They are tried with each term of few texts too, which is not what the settings say."""
+    with pytest.raises(DataError, match=r"they hold no words, or only too short ones$"):
+        treetop.make("xr-linear").fit([""] * texts, ["a"] * texts)
+
+
 def test_bad_input_is_named() -> None:
     with pytest.raises(ModelError, match="not fitted"):
         Tfidf().transform(["a"])
     with pytest.raises(DataError, match="at least one text"):
         Tfidf().fit([])
-    with pytest.raises(DataError, match="no terms are left of 2 texts"):
+    with pytest.raises(DataError, match=r"of 2 texts: they hold no words, or only too short ones$"):
         Tfidf().fit(["", "a b c"])
-    with pytest.raises(DataError, match="min_df 2"):
+    with pytest.raises(DataError, match=r"ones, or min_df 2 drops them all$"):
         Tfidf(TfidfConfig(min_df=2)).fit(["aa", "bb"])
+    with pytest.raises(DataError, match=r"ones, or min_df 2 and max_df 2 drop them all$"):
+        Tfidf(TfidfConfig(min_df=2, max_df=2)).fit(["aa"] * 3)
     with pytest.raises(ConfigError, match="leave no terms"):
         Tfidf(TfidfConfig(min_df=3, max_df=0.5)).fit(["aa", "bb"])
     with pytest.raises(ConfigError, match="ngram_min is 3 but ngram_max only 2"):

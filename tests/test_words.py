@@ -66,8 +66,10 @@ def test_texts_that_share_no_word_keep_their_own():
 
 def test_limits_that_leave_no_word_are_told():
     for limits in ({"min_df": 5}, {"min_df": 1, "max_df": 0.01}):
-        with pytest.raises((DataError, ConfigError), match=r"drop them all|leave no terms"):
+        with pytest.raises((DataError, ConfigError), match=r"drops? them all|leave no terms"):
             Words.fit(TEXTS, WordsConfig(**limits), 1)
+    with pytest.raises(DataError, match=r"they hold no words, or only too short ones$"):
+        Words.fit(Strings.of(["", ""]), WordsConfig(), 1)
 
 
 def test_numbers_do_not_depend_on_threads():

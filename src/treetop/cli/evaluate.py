@@ -14,7 +14,7 @@ from ..errors import ConfigError
 from ..progress import step
 from .options import Device, Int8, Ks, LabelledReading, RecipeName, Threads, load_model
 from .output import check_output, heading, show, show_table, to_json, write_text
-from .published import note_other_data, scores_table
+from .published import note_published, scores_table
 
 if TYPE_CHECKING:
     from ..data import Dataset
@@ -128,12 +128,12 @@ def evaluate(
         write_text(json, to_json(content) + "\n")
     if json is None or str(json) != "-":
         _print(values.table(), intervals, buckets, differences)
-        if beside is not None:
+        if beside is not None and beside.published:
             show()
             heading(f"published: {beside.name}")
             scores_table(beside.published, values)
     if beside is not None:
-        note_other_data(beside, len(truth))
+        note_published(beside, len(truth))
     if card:
         from ..serve.card import measure
 

@@ -25,10 +25,12 @@ def scores_table(rows: Sequence[Published], measured: Mapping[str, float] | None
     show_table(lines, ["", *names, "source"], right=range(1, len(names) + 1))
 
 
-def note_other_data(recipe: Recipe, tested: int) -> None:
-    """Says so where the figures are of another test set than the published ones."""
+def note_published(recipe: Recipe, tested: int) -> None:
+    """Says so where there are no published figures, or of another test set."""
     data = recipe.data_set
-    if tested != data.test:
+    if not recipe.published:
+        note(f"no published scores of {recipe.name} are at hand")
+    elif tested != data.test:
         note(f"the published scores are of {data.test:,} test texts of {data.title}; here are {tested:,}")
 
 

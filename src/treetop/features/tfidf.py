@@ -216,11 +216,17 @@ class Tfidf:
             raise DataError(f"TF-IDF cannot be computed: {error}") from error
         if len(arrays["idf"]) == 0:
             raise DataError(
-                f"no terms are left of {len(texts):,} texts: they hold no words, "
-                f"or min_df {self.config.min_df!r} and max_df {self.config.max_df!r} drop them all"
+                f"no terms are left of {len(texts):,} texts: they hold no words, or only too short ones"
+                + self._dropping(fewest > 1, most < len(texts))
             )
         self._use(arrays)
         return rows
+
+    def _dropping(self, rare: bool, frequent: bool) -> str:
+        """The settings that leave out rare or frequent terms, as the end of a sentence."""
+        names = [name for name, drops in (("min_df", rare), ("max_df", frequent)) if drops]
+        limits = " and ".join(f"{name} {getattr(self.config, name)!r}" for name in names)
+        return limits and f", or {limits} drop{'s' if len(names) == 1 else ''} them all"
 
     def _use(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
         self._native = _native.Tfidf(self._options(), **arrays)

@@ -24,6 +24,7 @@ from ..neural.config import TrainingConfig
 from ..neural.ranking import rank
 from ..neural.training import Course
 from ..search_space import SearchSpace
+from ..sparse import merge_columns
 from .clustered import ClusteredConfig, ClusteredMethod
 from .neural import Lesson
 from .word_method import WordConfig, WordMethod
@@ -109,21 +110,20 @@ class AttentionXML(ClusteredMethod, WordMethod):
                 name=checkpoints.name_of("attention", lesson.name, number),
                 judge=lesson.judge if last else None,
                 on_epoch=lesson.on_epoch if last else None,
+                which={"level": number + 1},
             )
             about = f", level {number + 1} of {len(relevance)}, {level.nodes:,} nodes"
-            course = self._train_network(level, of_level, about)
-            together.entries += [entry | {"level": number + 1} for entry in course.entries]
-            together.seconds += course.seconds
-            together.best_epoch, together.epoch = course.best_epoch, course.epoch
+            together = together.then(self._train_network(level, of_level, about))
         return together
 
     def _odds(self, true: sparse.csr_matrix, shortlist: sparse.csr_matrix | None, number: int) -> float:
-        """Log-odds that a candidate of a text is right."""
-        candidates = float(true.shape[0] * true.shape[1])
+        """Log-odds that a candidate of a text is right. Children of nodes off its shortlist are none."""
+        candidates, right = float(true.shape[0] * true.shape[1]), float(true.nnz)
         if shortlist is not None:
-            children = np.bincount(self.parents[number], minlength=shortlist.shape[1])
-            candidates = float((shortlist @ children).sum())
-        return math.log(true.nnz / max(candidates - true.nnz, 0.5))
+            parents, above = self.parents[number], shortlist.shape[1]
+            candidates = float((shortlist @ np.bincount(parents, minlength=above)).sum())
+            right = float(merge_columns(true, parents, above).multiply(shortlist).sum())
+        return math.log(right / max(candidates - right, 0.5))
 
     def _nodes(self, level: int) -> int:
         return len(self.parents[level])

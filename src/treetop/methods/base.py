@@ -48,7 +48,10 @@ class MethodConfig(Config):
     """What every method can be told."""
 
     threads: int = setting(
-        0, "threads to use; 0: all cores. The model does not depend on it", at_least=0, at_most=4096
+        0,
+        "threads to use; 0: all cores. Only networks depend on it, in the last bits",
+        at_least=0,
+        at_most=4096,
     )
     seed: int = setting(0, "the same seed gives the same model", at_least=0, at_most=2**63 - 1)
     calibration: str = setting(

@@ -173,11 +173,12 @@ class LevelTuning:
                 seed=config.seed + level,
                 device=self.device,
                 states=TrainingStates(name),
+                which={"level": level + 1},
             )
             nodes = f"{self.tree.sizes[level]:,} nodes"
             course = training.run(f"Fine-tuning, level {number + 1} of {len(self.levels)}, {nodes}")
         self.seconds += course.seconds
-        self.entries += [entry | {"level": level + 1} for entry in course.entries]
+        self.entries += course.entries
 
     def _ranked(
         self, level: int, vectors: Vectors, shortlist: sparse.csr_matrix, beam: Ranked | None

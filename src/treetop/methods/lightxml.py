@@ -79,13 +79,15 @@ class LightXML(SampledMethod):
 
     def _sizes(self, labels: int) -> tuple[int, ...]:
         size = self.config.cluster_size or (1 if labels <= FEW else 100)
-        if size == 1 and self.config.negatives != "dynamic":
+        count = clusters_of_size(labels, size)
+        if 1 < count < labels and size > 1:
+            return (count,)
+        if self.config.negatives != "dynamic":
             raise ConfigError(
                 f"negatives={self.config.negatives} is about clusters of labels, and there are none: set"
-                " cluster_size=100, or another number above 1"
+                f" cluster_size to a number above 1 and below the {labels:,} labels"
             )
-        count = clusters_of_size(labels, size)
-        return (count,) if 1 < count < labels and size > 1 else ()
+        return ()
 
     def _build(self, labels: int, *, trained: bool) -> Network:
         config = self.config
@@ -112,15 +114,12 @@ class LightXML(SampledMethod):
             return super()._teach(lesson)
         network.begin_clusters()
         of_clusters = checkpoints.name_of("clusters", lesson.name)
-        first = super()._teach(replace(lesson, name=of_clusters, judge=None, on_epoch=None))
+        clusters = replace(lesson, name=of_clusters, judge=None, on_epoch=None, which={"stage": 1})
+        first = super()._teach(clusters)
         found = fixed_clusters(network, lesson.examples, self._pass(lesson.device))
         network.begin_labels()
         examples = Examples(lesson.tokens, lesson.Y, shortlist=found)
-        course = super()._teach(replace(lesson, examples=examples))
-        course.seconds += first.seconds
-        stages = ((1, first.entries), (2, course.entries))
-        course.entries = [entry | {"stage": stage} for stage, entries in stages for entry in entries]
-        return course
+        return first.then(super()._teach(replace(lesson, examples=examples, which={"stage": 2})))
 
 
 def clusters_of_size(labels: int, most: int) -> int:

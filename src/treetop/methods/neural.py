@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,8 @@ class Lesson:
     """Under which states of the training are kept."""
     judge: Judge | None
     on_epoch: OnEpoch | None
+    which: Mapping[str, int] = field(default_factory=dict)
+    """Of several lessons: the level or the stage, for the log."""
 
 
 class NeuralMethod(Method):
@@ -204,6 +206,7 @@ class NeuralMethod(Method):
             judge=lesson.judge,
             states=TrainingStates(lesson.name),
             on_epoch=lesson.on_epoch,
+            which=lesson.which,
         )
         return training.run(f"Training {self.name}{about}")
 

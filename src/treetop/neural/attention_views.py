@@ -51,6 +51,8 @@ def attention_views(encoder: Encoder, examples: Examples, layers: Sequence[int],
     if not layers:
         raise ConfigError("layers: name at least one")
     for layer in layers:
+        if not isinstance(layer, int | np.integer):
+            raise ConfigError(f"layers: numbers from 1 to {encoder.depth}, not {layer!r}")
         if not 1 <= layer <= encoder.depth:
             raise ConfigError(f"there is no layer {layer}: the encoder has {encoder.depth}")
     plain = rebuilt(encoder.config.replace_settings({"attention": "eager"}), encoder.description())

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,18 @@ class Course:
     entries: list[dict[str, Any]] = field(default_factory=list)
     """One for every epoch."""
 
+    def then(self, later: Course) -> Course:
+        """This training and a later one as one, whose best epoch is the later one's."""
+        before = len(self.entries)
+        return replace(
+            later,
+            epoch=before + later.epoch,
+            step=self.step + later.step,
+            best_epoch=before + later.best_epoch if later.best_epoch else 0,
+            seconds=self.seconds + later.seconds,
+            entries=self.entries + later.entries,
+        )
+
 
 class Training:
     """Of one network, on one data set."""
@@ -77,8 +89,9 @@ class Training:
         judge: Judge | None = None,
         states: TrainingStates | None = None,
         on_epoch: OnEpoch | None = None,
+        which: Mapping[str, int] | None = None,
     ) -> None:
-        """``steps``: end after so many, in place of ``epochs``."""
+        """``steps``: end after so many, in place of ``epochs``. ``which``: level or stage, for the log."""
         self.network = network.to(device)
         self.examples = examples
         self.config = config
@@ -91,6 +104,7 @@ class Training:
         self.judge = judge
         self.states = states or TrainingStates(None)
         self.on_epoch = on_epoch
+        self.which = which or {}
         self.precision = chosen_precision(config.precision, device)
         self.optimizers = make_optimizers(network, config)
         self.scaler = torch.amp.GradScaler(device.type, enabled=self.precision == torch.float16)
@@ -239,6 +253,7 @@ class Training:
             )
         self.average.after_epoch(course.epoch)
         entry: dict[str, Any] = {
+            **self.which,
             "epoch": course.epoch + 1,
             "step": course.step,
             "loss": loss,

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..errors import DataError
 from .plots import legend, look, new_figure, styled, write
 
 if TYPE_CHECKING:
     from ..neural.attention_views import AttentionViews
 
 
-def draw_attention(views: Mapping[str, AttentionViews], path: Path) -> None:
-    """Means over the texts: of all heads, of the largest head, and of the entropy of all heads."""
+def draw_attention(views: Mapping[str, AttentionViews], path: str | os.PathLike[str]) -> None:
+    """Means over the texts: of all heads, of the largest head, and of the entropy of all heads.
+
+    The ending of ``path`` says in which format: .svg, .png or .pdf.
+    """
+    if not min((len(view.lengths) for view in views.values()), default=0):
+        raise DataError("there is no attention to draw: every view must be of one text at least")
     with styled("drawing attention"):
         figure, panels = new_figure(3, 4.2)
         titles = "attention to itself, mean of heads", "attention to itself, largest head", "entropy, nats"
@@ -26,4 +33,4 @@ def draw_attention(views: Mapping[str, AttentionViews], path: Path) -> None:
             axes.set(xlabel="layer", ylabel=title, ylim=(0, 1.05 * axes.dataLim.y1))
             axes.xaxis.get_major_locator().set_params(integer=True)
         legend(figure)
-        write(figure, path)
+        write(figure, Path(path))

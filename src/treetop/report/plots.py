@@ -1,4 +1,4 @@
-"""Pictures of a comparison, as SVG that reads on white and on black."""
+"""Pictures of a comparison, which read on white and on black."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from typing import Any
 
 from ..comparison import Comparison
 from ..data.files import Output
-from ..errors import MissingExtraError, TreetopError
+from ..errors import ConfigError, MissingExtraError, TreetopError
 
 INK = "#7a7a7a"
 """Contrast above 4 on white and on black."""
 COLOURS = ("#1f9e63", "#e0792a", "#4f8bd6", "#b666c9", "#c9a227", "#d65f7d", "#3aa6a6", "#8c8c8c")
 MARKERS = "os^vDPX"
+FORMATS: dict[str, dict[str, None]] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
+"""By the endings of files; without the time, so that the same picture is the same file."""
 
 
 def draw_all(comparison: Comparison, folder: Path) -> list[tuple[str, str]]:
@@ -129,10 +131,10 @@ def draw_training(comparison: Comparison) -> Any:
     figure, several = new_figure(len(panels), 4.2 + 0.11 * len(comparison.names))
     for axes, panel in zip(several, panels, strict=True):
         for place, name in enumerate(comparison.names):
-            means = _means_over_seeds(comparison, name, panel) if panel in ("loss", judged[name]) else []
+            means = _means_over_seeds(comparison, name, panel) if panel in ("loss", judged[name]) else {}
             if means:
                 label = name if panel == "loss" else None
-                axes.plot(range(1, len(means) + 1), means, color=look(place)["color"], label=label)
+                axes.plot(list(means), list(means.values()), color=look(place)["color"], label=label)
         axes.set(xlabel="epoch", ylabel=panel if panel == "loss" else f"{panel} on texts held out, percent")
         axes.xaxis.get_major_locator().set_params(integer=True)
     several[0].set_yscale("log")
@@ -147,14 +149,17 @@ def _judged_by(comparison: Comparison, name: str) -> str | None:
     return metric if run.epochs and metric in run.epochs[-1] else None
 
 
-def _means_over_seeds(comparison: Comparison, name: str, figure: str) -> list[float]:
-    """Of every epoch that some run has it of; a run that stopped early has no say after its end."""
-    courses = [
-        [float(epoch[figure]) for epoch in run.epochs if figure in epoch] for run in comparison.runs[name]
-    ]
-    longest = max(map(len, courses))
-    of_epoch = ([course[at] for course in courses if at < len(course)] for at in range(longest))
-    return [sum(values) / len(values) for values in of_epoch]
+def _means_over_seeds(comparison: Comparison, name: str, figure: str) -> dict[int, float]:
+    """By the place of an epoch among all, of every one that some run has it of.
+
+    A run that stopped early has no say after its end, and levels above the last are not judged.
+    """
+    found: dict[int, list[float]] = {}
+    for run in comparison.runs[name]:
+        for place, epoch in enumerate(run.epochs, 1):
+            if figure in epoch:
+                found.setdefault(place, []).append(float(epoch[figure]))
+    return {place: sum(found[place]) / len(found[place]) for place in sorted(found)}
 
 
 def look(place: int) -> dict[str, Any]:
@@ -187,8 +192,12 @@ def legend(figure: Any) -> None:
 
 
 def write(figure: Any, path: Path) -> None:
+    """In the format that the name ends with."""
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in FORMATS:
+        raise ConfigError(f"{path}: the name of a picture ends with one of .{', .'.join(FORMATS)}")
     content = io.BytesIO()
-    figure.savefig(content, format="svg", transparent=True, metadata={"Date": None})
+    figure.savefig(content, format=kind, transparent=True, metadata=FORMATS[kind])
     try:
         with Output() as output:
             output.binary(path).write(content.getvalue())

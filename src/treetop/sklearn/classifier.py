@@ -54,8 +54,8 @@ class TreetopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     text : str or list of str, default="text"
         The text column of a frame; several are joined, a line each.
     n_jobs : int or None, default=None
-        Threads: -1 for all cores. None: what the setting ``threads`` says, which is all cores by default. The
-        model does not depend on it.
+        Threads: -1 for all cores. None: what the setting ``threads`` says, which is all cores by default.
+        Only networks depend on it, in the last bits.
     random_state : int, RandomState or None, default=None
         None: what the setting ``seed`` says, 0 by default, so that two fits give the same model.
     settings : dict or None, default=None
