@@ -72,6 +72,9 @@ def test_layers_and_the_encoder_before_training(model):
     assert before.weights.shape == last.weights.shape and not np.array_equal(before.weights, last.weights)
     with pytest.raises(ConfigError, match="there is no layer 3: the encoder has 2"):
         model.attention_views(TEXTS, [3])
+    assert np.array_equal(model.attention_views(TEXTS, 2).weights, last.weights)
+    with pytest.raises(ConfigError, match="layers: numbers from 1 to 2, not 'x'"):
+        model.attention_views(TEXTS, [1, "x"])
     assert np.array_equal(model.attention_views(TEXTS, [2]).weights, last.weights)  # the model is as it was
 
 

@@ -41,7 +41,8 @@ class AttentionXMLConfig(ClusteredConfig, WordConfig):
     batch_size: int = setting(200, "texts in one step", at_least=1)
     clusters: tuple[int, ...] = setting(
         (),
-        "nodes of the levels above the labels, from the top; none: powers of two, for more than 5,000 labels",
+        "nodes of the levels above the labels, from the top; none: powers of two, for more than 5,000 "
+        "labels. A level with as many nodes as there are labels, or more, is left out",
         at_least=1,
     )
     flat: bool = setting(False, "no tree: all labels look at every text")

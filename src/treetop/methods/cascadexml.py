@@ -47,7 +47,8 @@ class CascadeXMLConfig(SampledConfig):
     batch_size: int = setting(256, "texts in one step", at_least=1)
     clusters: tuple[int, ...] = setting(
         (),
-        "of the levels above the labels, from the top; none: as many as labels need",
+        "of the levels above the labels, from the top; none: as many as labels need. A level with as many "
+        "nodes as there are labels, or more, is left out",
         at_least=1,
     )
     taps: tuple[int, ...] = setting(
@@ -150,12 +151,8 @@ class CascadeXML(SampledMethod):
             encoder, _ = pretrained(self.config.transformer, self.config.max_length)
         way = Pass(self.config.batch_size, chosen_device(self.config.device), torch.float32)
         with using_threads(self.threads), memory_told():
-            return attention_views(
-                encoder,
-                self._examples(dataset),
-                sorted(set(self.network.taps if layers is None else layers)),
-                way,
-            )
+            seen = self.network.taps if layers is None else layers
+            return attention_views(encoder, self._examples(dataset), seen, way)
 
 
 def usual_clusters(labels: int) -> tuple[int, ...]:

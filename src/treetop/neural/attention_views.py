@@ -7,8 +7,9 @@ entropy  -Σ_j a_lhj log a_lhj: 0 where one token gets it all, log n where all n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -46,15 +47,11 @@ class AttentionViews:
         return found
 
 
-def attention_views(encoder: Encoder, examples: Examples, layers: Sequence[int], way: Pass) -> AttentionViews:
-    """By a copy of the encoder that writes its attention out; nothing is dropped."""
-    if not layers:
-        raise ConfigError("layers: name at least one")
-    for layer in layers:
-        if not isinstance(layer, int | np.integer):
-            raise ConfigError(f"layers: numbers from 1 to {encoder.depth}, not {layer!r}")
-        if not 1 <= layer <= encoder.depth:
-            raise ConfigError(f"there is no layer {layer}: the encoder has {encoder.depth}")
+def attention_views(
+    encoder: Encoder, examples: Examples, wanted: Iterable[int] | Any, way: Pass
+) -> AttentionViews:
+    """In some layers, by a copy of the encoder that writes its attention out; nothing is dropped."""
+    layers = _checked(wanted, encoder.depth)
     plain = rebuilt(encoder.config.replace_settings({"attention": "eager"}), encoder.description())
     plain.load_state_dict(encoder.state_dict())
     plain.transformer.config.output_attentions = True
@@ -76,3 +73,16 @@ def attention_views(encoder: Encoder, examples: Examples, layers: Sequence[int],
 
     for_each_batch("Attention", plain, use, examples, way)
     return AttentionViews(tuple(layers), examples.token_counts.astype(np.int64), weights.numpy())
+
+
+def _checked(wanted: Iterable[int] | Any, depth: int) -> list[int]:
+    """Numbers of layers, in order."""
+    layers = list(wanted) if isinstance(wanted, Iterable) else [wanted]
+    if not layers:
+        raise ConfigError("layers: name at least one")
+    for layer in layers:
+        if not isinstance(layer, int | np.integer):
+            raise ConfigError(f"layers: numbers from 1 to {depth}, not {layer!r}")
+        if not 1 <= layer <= depth:
+            raise ConfigError(f"there is no layer {layer}: the encoder has {depth}")
+    return sorted({int(layer) for layer in layers})
