@@ -168,7 +168,7 @@ def test_held_out_texts_have_no_place():
 def test_a_killed_training_goes_on_to_the_same_end(train, test, tmp_path, monkeypatch, killed_in):
     """Killed in the first and in the third level (5 steps an epoch, 2 epochs a level)."""
     settings = QUICK | {"save_every": 0.0}
-    whole = XRTransformer(**settings).fit(train).predict(test)
+    whole = XRTransformer(**settings).fit(train)
     steps = []
     backward = Training._backward
 
@@ -186,7 +186,10 @@ def test_a_killed_training_goes_on_to_the_same_end(train, test, tmp_path, monkey
     calls = []
     monkeypatch.setattr(Training, "_backward", lambda *a: (calls.append(1), backward(*a))[1])
     with checkpoints.keeping(tmp_path / "kept", resume=True):
-        resumed = XRTransformer(**settings).fit(train).predict(test)
+        resumed = XRTransformer(**settings).fit(train)
     assert len(calls) < 30 - done + 7  # not from the beginning
-    assert np.array_equal(resumed.indices, whole.indices)
-    assert np.allclose(resumed.scores, whole.scores, atol=1e-6)
+    levels = [[entry["level"] for entry in model.course["epochs"]] for model in (resumed, whole)]
+    assert levels == [[1, 1, 2, 2, 3, 3]] * 2 and resumed.course["best_epoch"] == 6
+    answers, expected = resumed.predict(test), whole.predict(test)
+    assert np.array_equal(answers.indices, expected.indices)
+    assert np.allclose(answers.scores, expected.scores, atol=1e-6)

@@ -12,6 +12,8 @@ next one is asked of linear rankers on [TF-IDF ; φ], which see more of a text t
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +30,7 @@ from ..neural.config import training_settings
 from ..neural.device import chosen_device, chosen_precision, seeded, using_threads
 from ..neural.encoder_network import EncoderNetwork
 from ..neural.resuming import TrainingStates
-from ..neural.training import Training
+from ..neural.training import Course, Training
 from ..sparse import binarize, normalize_rows
 from ..store import under_prefix, with_prefix
 from ..tree import LabelTree
@@ -70,8 +72,7 @@ class LevelTuning:
         chosen = small[-self.config.lowest :] if self.config.lowest else small
         self.levels = chosen if any(self.config.steps or [self.config.epochs]) else []
         self.device = chosen_device(self.config.device)
-        self.entries: list[dict[str, Any]] = []
-        self.seconds = 0.0
+        self.done = Course()
         self.basis = checkpoints.name_of(
             "", *tokens, X.data, Y.indptr, Y.indices, training_settings(self.config)
         )
@@ -83,20 +84,20 @@ class LevelTuning:
         beam: Ranked | None = None
         for level in self.levels:
             shortlist = self.shortlist(level, beam)
-            name = checkpoints.name_of("tuned", self.basis, level, shortlist.indptr, shortlist.indices)
+            name = checkpoints.name_of("tuned-level", self.basis, level, shortlist.indptr, shortlist.indices)
             kept = checkpoints.find(name)
             if kept is None:
                 network = self.network(level, vectors, shortlist, head)
-                self._tune(network, level, shortlist)
+                self.done = self.done.then(self._tune(network, level, shortlist))
                 vectors = self.method.text_vectors(self.tokens)
                 W, b = (value.detach().cpu().numpy() for value in (network.head.weight, network.head.bias))
-                checkpoints.keep(
-                    name,
-                    with_prefix("encoder", self.encoder.weights()) | {"vectors": vectors, "W": W, "b": b},
-                )
+                told = json.dumps(dataclasses.asdict(self.done))
+                learned = {"vectors": vectors, "W": W, "b": b, "told": np.frombuffer(told.encode(), np.uint8)}
+                checkpoints.keep(name, with_prefix("encoder", self.encoder.weights()) | learned)
             else:
                 self.encoder.load_weights(under_prefix("encoder", kept))
                 vectors, W, b = (np.array(kept[part]) for part in ("vectors", "W", "b"))
+                self.done = Course(**json.loads(kept["told"].tobytes()))
             head = W, b
             if level != self.levels[-1]:
                 beam = self._ranked(level, vectors, shortlist, beam)
@@ -108,9 +109,9 @@ class LevelTuning:
             "parameters": {"encoder": sum(p.numel() for p in self.encoder.encoder.parameters())},
             "device": str(self.device),
             "precision": str(precision).removeprefix("torch."),
-            "seconds": self.seconds,
-            "best_epoch": len(self.entries),
-            "epochs": self.entries,
+            "seconds": self.done.seconds,
+            "best_epoch": len(self.done.entries),
+            "epochs": self.done.entries,
         }
 
     def shortlist(self, level: int, beam: Ranked | None) -> sparse.csr_matrix:
@@ -155,11 +156,11 @@ class LevelTuning:
         )
         return solved.dense()
 
-    def _tune(self, network: EncoderNetwork, level: int, shortlist: sparse.csr_matrix) -> None:
+    def _tune(self, network: EncoderNetwork, level: int, shortlist: sparse.csr_matrix) -> Course:
         config, number = self.config, self.levels.index(level)
         steps = config.steps[min(number, len(config.steps) - 1)] if config.steps else None
         if not (config.epochs if steps is None else steps):
-            return
+            return Course()
         Y = self.relevance[level] if config.cost_sensitive else binarize(self.relevance[level])
         name = checkpoints.name_of("tuning", self.basis, level, shortlist.indptr, shortlist.indices)
         with using_threads(self.method.threads), seeded(config.seed + level, self.device):
@@ -176,9 +177,7 @@ class LevelTuning:
                 which={"level": level + 1},
             )
             nodes = f"{self.tree.sizes[level]:,} nodes"
-            course = training.run(f"Fine-tuning, level {number + 1} of {len(self.levels)}, {nodes}")
-        self.seconds += course.seconds
-        self.entries += course.entries
+            return training.run(f"Fine-tuning, level {number + 1} of {len(self.levels)}, {nodes}")
 
     def _ranked(
         self, level: int, vectors: Vectors, shortlist: sparse.csr_matrix, beam: Ranked | None
