@@ -82,7 +82,7 @@ class LightXML(SampledMethod):
         count = clusters_of_size(labels, size)
         if 1 < count < labels and size > 1:
             return (count,)
-        if self.config.negatives != "dynamic":
+        if self.config.negatives != "dynamic" and (size == 1 or labels > 2):  # two have nothing to cluster
             raise ConfigError(
                 f"negatives={self.config.negatives} is about clusters of labels, and there are none: set"
                 f" cluster_size to a number above 1 and below the {labels:,} labels"
