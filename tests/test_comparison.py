@@ -17,6 +17,7 @@ from treetop import Dataset, Variant
 from treetop.comparison import Comparison, Run, compare, comparing
 from treetop.comparison.runs import Conditions
 from treetop.comparison.variants import every_method, parse_variant, settings_text
+from treetop.data.digest import files_digest
 from treetop.errors import ConfigError, TreetopError, UserError
 from treetop.methods import METHODS
 from treetop.metrics import compare as compare_predictions
@@ -273,3 +274,17 @@ def test_every_method_gets_the_settings_it_has():
     assert variants["neighbours"].settings == {}
     with pytest.raises(ConfigError, match="no method has a setting 'max_lenght'"):
         every_method({"max_lenght": 64})
+
+
+def test_a_run_is_named_after_the_files_that_its_settings_name(tmp_path):
+    vectors, encoder = tmp_path / "vectors.txt", tmp_path / "encoder"
+    encoder.mkdir()
+    of_words = treetop.make("kim-cnn", **{"words.vectors": str(vectors)}).config
+    of_folder = treetop.make("lightxml", encoder=str(encoder)).config
+    assert files_digest(treetop.make("xr-linear").config) == files_digest(of_words) == ""
+    for config, file in ((of_words, vectors), (of_folder, encoder / "config.json")):
+        found = []
+        for content in ("one", "two!", "one"):
+            file.write_text(content)
+            found.append(files_digest(config))
+        assert found[0] == found[2] != found[1]

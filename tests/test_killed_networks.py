@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 import treetop
 from test_contract import topic_texts
 from tiny_bert import tiny_bert
-from treetop import Dataset, checkpoints
+from treetop import Dataset, Strings, checkpoints
+from treetop.checkpoints import digest_of
 from treetop.neural import distributed
 from treetop.neural.training import Training
 
@@ -34,9 +38,55 @@ def test_a_state_belongs_to_a_label_tree(train, tmp_path):
     model = treetop.make("cascadexml", **CASCADE).fit(train)
     with checkpoints.keeping(tmp_path / "kept", resume=True):
         tokens = model._tokens(train.texts)
-        one = model._state_name(tokens, train.Y, None)
+        first = model._first_weights()
+        one = model._state_name(tokens, train.Y, first, None, None)
+        names = Strings.of(["a"] * len(train.labels))
+        assert one is not None and one == model._state_name(tokens, train.Y, first, None, None)
+        assert one != model._state_name(tokens, train.Y, first, names, None)
         model.parents[-1] = model.parents[-1][::-1].copy()
-        assert one is not None and one != model._state_name(tokens, train.Y, None)
+        assert one != model._state_name(tokens, train.Y, first, None, None)
+
+
+def test_a_state_belongs_to_the_vectors_and_encoders_that_a_training_begins_with(
+    train, tmp_path, monkeypatch
+):
+    names = []
+
+    def name_of(kind: str, *parts) -> str:
+        names.append(f"{kind}-{digest_of(*parts)}")
+        return names[-1]
+
+    monkeypatch.setattr(checkpoints, "name_of", name_of)
+    monkeypatch.setattr(checkpoints, "folder", lambda: tmp_path)
+    monkeypatch.setattr(checkpoints, "find", lambda name: None)
+
+    def name(method: str, **settings) -> str:
+        names.clear()
+        with pytest.raises(KilledError):
+            treetop.make(method, **settings).fit(train)
+        return names[-1]
+
+    def stop(*arguments):
+        raise KilledError
+
+    monkeypatch.setattr(Training, "run", stop)
+    vectors = tmp_path / "vectors.txt"
+    words = {"epochs": 1, "dimension": 2, "filters": 2, "words.vectors": str(vectors), "device": "cpu"}
+    found = []
+    for number in (1, 2, 1):
+        vectors.write_text(f"the {number} 2\nand 3 4\n")
+        found.append(name("kim-cnn", **words))
+    assert found[0] == found[2] != found[1]
+    folder = tmp_path / "encoder"
+    shutil.copytree(ENCODED["encoder"], folder)
+    weights = load_file(folder / "model.safetensors")
+    changed = weights | {"embeddings.LayerNorm.bias": weights["embeddings.LayerNorm.bias"] + 1}
+    for method in ("flat-transformer", "xr-transformer", "x-transformer"):
+        found = []
+        for now in (weights, changed, weights):
+            save_file(now, folder / "model.safetensors")
+            found.append(name(method, **ENCODED | {"encoder": str(folder)}))
+        assert found[0] == found[2] != found[1]
 
 
 def test_processes_round_weights_alike_and_drop_other_units(monkeypatch):

@@ -304,6 +304,10 @@ def test_mistakes_are_told(data, monkeypatch):
         tune("ensemble", data)
     with pytest.raises(ConfigError, match="metric of the tuning"):
         tune("kim-cnn", data, settings={"training.metric": "P@3"})
+    with pytest.raises(ConfigError, match="metric of the tuning"):
+        tune("kim-cnn", data, space={"training.metric": ("P@3",)})
+    with pytest.raises(ConfigError, match="calibration changes no ranking"):
+        tune("xr-linear", data, space={"calibration": ("isotonic",)})
     with pytest.raises(DataError, match="needs a labelled Dataset"):
         tune("xr-linear", ["a text"])
     monkeypatch.setenv("WORLD_SIZE", "2")
@@ -372,12 +376,20 @@ def test_the_command_says_what_to_type(tmp_path, capsys, monkeypatch):
 
 
 def test_what_to_type_reads_the_same_fields(tmp_path, capsys):
-    records = [{"body": line["text"], "tags": line["labels"]} for line in sentences(60)]
+    records = [
+        {"body": line["text"], "tags": line["labels"], "owner": f"o{at // 2}"}
+        for at, line in enumerate(sentences(60))
+    ]
     data = write_lines(tmp_path / "train.jsonl", records)
-    fields = ("--text", "body", "--labels", "tags")
+    names = tmp_path / "names.tsv"
+    names.write_text(
+        "".join(f"{label}\ta {label}\n" for label in sorted({x for r in records for x in r["tags"]}))
+    )
+    fields = ("--text", "body", "--labels", "tags", "--group", "owner", "--label-texts", names)
     command = ("tune", data, "--method", "xr-linear", "--trials", 1, "--study", tmp_path / "study.db")
     told = call(capsys, *command, *fields).out.strip().splitlines()[-1]
     words = shlex.split(told.partition("treetop ")[2])
+    assert words[-4:] == ["--group", "owner", "--label-texts", str(names)]
     words[words.index("--model") + 1] = str(tmp_path / "model")
     assert call(capsys, *words).code == 0
 

@@ -193,3 +193,8 @@ def test_a_killed_training_goes_on_to_the_same_end(train, test, tmp_path, monkey
     answers, expected = resumed.predict(test), whole.predict(test)
     assert np.array_equal(answers.indices, expected.indices)
     assert np.allclose(answers.scores, expected.scores, atol=1e-6)
+
+
+def test_the_second_tree_is_made_from_examples():
+    with pytest.raises(ConfigError, match=r"made from examples: refined\.vectors=label-text is not"):
+        XRTransformer(**{"refined.vectors": "label-text"})

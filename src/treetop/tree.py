@@ -72,7 +72,9 @@ class TreeConfig(ClusteringConfig):
 
     def check(self) -> None:
         if self.top is not None and (self.levels is not None or self.kind != "balanced"):
-            raise ConfigError("top is for balanced trees that grow by branching and leaf_size")
+            raise ConfigError(
+                "top is for balanced trees that grow by branching and leaf_size: set tree.top=none for others"
+            )
         if self.levels is None:
             return
         if list(self.levels) != sorted(set(self.levels)):

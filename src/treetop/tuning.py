@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from . import progress
 from .config import value_text
 from .data import Dataset
-from .data.digest import data_digest
+from .data.digest import data_digest, files_digest
 from .data.frames import labelled
 from .errors import ConfigError, DataError, MissingExtraError, TreetopError
 from .methods import Method, MethodConfig, method_class
@@ -202,9 +202,12 @@ class _Task:
         usual = method.config_class()
         parse_metric(metric)
         fixed_names = [usual.full_name(given) for given in settings]
+        searched_names = [usual.full_name(given) for given in space]
+        if "calibration" in searched_names:
+            raise ConfigError("calibration changes no ranking: set it, for the model of all examples")
         told: dict[str, Any] = {}
         if _is_network(method):
-            if "training.metric" in fixed_names:
+            if "training.metric" in (*fixed_names, *searched_names):
                 raise ConfigError("training.metric is the metric of the tuning: give it as that")
             told = {"training.metric": metric}
         # Calibration changes no ranking and trains twice: it is for the model of all examples.
@@ -217,6 +220,7 @@ class _Task:
         about = {
             "method": name,
             "data": data_digest(data),
+            **({"files": files} if (files := files_digest(config)) else {}),
             "validation": data_digest(validation) if isinstance(validation, Dataset) else validation,
             "metric": metric,
             "settings": {

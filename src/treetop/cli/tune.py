@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shlex
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +24,7 @@ from .options import (
     Settings,
     Threads,
     both_helps,
+    given,
     parse_settings,
     training_settings,
 )
@@ -134,7 +136,8 @@ def tune(
         pruning=pruning,
         study=study,
     )
-    command = train_command(tuning, data, model, reading)
+    beside = {"group": group, "label_texts": label_texts}
+    command = train_command(tuning, data, model, reading, beside)
     if json is not None:
         write_text(json, to_json(tuning.to_dict() | {"study": str(study), "command": command}) + "\n")
     if json is None or str(json) != "-":
@@ -159,14 +162,18 @@ def parse_space(pairs: list[str] | None) -> dict[str, Values]:
     return space
 
 
-def train_command(tuning: Tuning, data: Path, model: Path | None, reading: LabelledReading) -> str:
-    """What to type for a model with the settings found."""
+def train_command(
+    tuning: Tuning, data: Path, model: Path | None, reading: LabelledReading, beside: Mapping[str, Any]
+) -> str:
+    """What to type for a model with the settings found; ``beside`` are more options about the data."""
     words = ["treetop", "train", str(data), "--method", tuning.method, "--model", str(model or "model")]
     for name, value in tuning.settings.items():
         words += ["--set", f"{name}={value_text(value)}"]
     for option in dataclasses.fields(reading):
         if (value := getattr(reading, option.name)) != option.default:
             words += [f"--{option.name.replace('_', '-')}", value]
+    for name, value in given(beside).items():
+        words += [f"--{name.replace('_', '-')}", str(value)]
     return shlex.join(words)
 
 

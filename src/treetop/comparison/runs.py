@@ -3,8 +3,9 @@
     RUN.json    everything that a report says of the run
     RUN.npy     texts × k: the labels it gave to each test text, best first, for paired differences
 
-RUN is named after a hash of the data, the method, its settings, the seed, and the version of treetop: a run
-with anything changed has another name, and one that is there already is not made again.
+RUN is named after a hash of the data, the method, its settings and the files that they name, the seed, and
+the version of treetop: a run with anything changed has another name, and one that is there already is not
+made again.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import numpy.typing as npt
 from .. import __version__, threads
 from ..checkpoints import digest_of
 from ..data import Dataset
+from ..data.digest import files_digest
 from ..data.files import Output
 from ..errors import TreetopError, UserError
 from ..metrics import DEFAULT_PROPENSITY, evaluate
@@ -156,7 +158,8 @@ def run_name(variant: Variant, seed: int, data: str, conditions: Conditions) -> 
     """The same for the same run, whatever the variant is called and however many threads there are."""
     model = variant.make(seed, device=conditions.device)
     config = model.config.to_dict() | {"threads": None}
-    digest = digest_of(data, model.name, config, conditions.ks, conditions.propensity, __version__)
+    asked = conditions.ks, conditions.propensity
+    digest = digest_of(data, files_digest(model.config), model.name, config, *asked, __version__)
     return f"{model.name}-{seed}-{digest[:16]}"
 
 

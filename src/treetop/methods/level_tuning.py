@@ -73,9 +73,9 @@ class LevelTuning:
         self.levels = chosen if any(self.config.steps or [self.config.epochs]) else []
         self.device = chosen_device(self.config.device)
         self.done = Course()
-        self.basis = checkpoints.name_of(
-            "", *tokens, X.data, Y.indptr, Y.indices, training_settings(self.config)
-        )
+        labels = (*tree.offsets, tree.labels, Y.indptr, Y.indices)
+        first = self.encoder.weights().values()
+        self.basis = checkpoints.name_of("", *tokens, X.data, *labels, *first, training_settings(self.config))
 
     def run(self) -> Vectors:
         """The vectors of the training texts, when all is done."""

@@ -18,7 +18,7 @@ from scipy import sparse
 from .. import checkpoints
 from ..config import part, setting
 from ..data import Dataset
-from ..data.digest import data_digest
+from ..data.digest import data_digest, string_arrays
 from ..errors import ConfigError, DataError, ModelError
 from ..features import Tfidf, TfidfConfig
 from ..metrics import Metrics, evaluate, inverse_propensity, parse_metric
@@ -167,12 +167,13 @@ class NeuralMethod(Method):
         self._prepare(dataset, Y)
         with using_threads(self.threads), memory_told(), seeded(config.seed, device):
             self.network = self._build(len(self.used), trained=False)
+            first = self._first_weights()
             real = dataset[dataset.example_rows()]
             if config.label_weights == "propensity":
                 self._weigh_labels(real)
             examples = Examples(tokens, Y, width=self.network.fixed_width)
             self._initialise(dataset, examples, Y, device)
-            name = self._state_name(tokens, Y, validation)
+            name = self._state_name(tokens, Y, first, dataset.label_texts, validation)
             judge = None if validation is None else self._judge_of(validation, real)
             course = self._teach(Lesson(tokens, Y, examples, device, name, judge, on_epoch))
             self._after_training(dataset, examples, Y, device)
@@ -210,7 +211,21 @@ class NeuralMethod(Method):
         )
         return training.run(f"Training {self.name}{about}")
 
-    def _state_name(self, tokens: Tokens, Y: sparse.csr_matrix, validation: Dataset | None) -> str | None:
+    def _first_weights(self) -> str | None:
+        """A hash of them, where states are kept: settings only name the files that some of them come from."""
+        assert self.network is not None
+        if checkpoints.folder() is None:
+            return None
+        return checkpoints.digest_of(*map(to_array, self.network.state_dict().values()))
+
+    def _state_name(
+        self,
+        tokens: Tokens,
+        Y: sparse.csr_matrix,
+        first: str | None,
+        label_texts: Strings | None,
+        validation: Dataset | None,
+    ) -> str | None:
         """Of the states of this training: made from all that they depend on."""
         judged_on = None if validation is None or checkpoints.folder() is None else data_digest(validation)
         return checkpoints.name_of(
@@ -220,6 +235,8 @@ class NeuralMethod(Method):
             Y.indices,
             Y.data,
             *self._prepared_state().values(),
+            first,
+            *string_arrays(label_texts),
             training_settings(self.config),
             judged_on,
         )

@@ -126,7 +126,8 @@ class XTransformer(JoinedMethod):
         device = chosen_device(config.device)
         with using_threads(self.threads), seeded(config.seed, device):
             network = EncoderNetwork(self.encoder.encoder, clusters.shape[1], config.loss)
-            basis = (*tokens, clusters.indptr, clusters.indices, training_settings(config))
+            first = self.encoder.weights().values()
+            basis = (*tokens, clusters.indptr, clusters.indices, *first, training_settings(config))
             training = Training(
                 network,
                 Examples(tokens, clusters),

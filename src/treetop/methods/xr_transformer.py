@@ -13,10 +13,11 @@ import numpy.typing as npt
 
 from ..config import part, setting
 from ..data import Dataset
+from ..errors import ConfigError
 from ..linear import LinearConfig, TreeModel
 from ..linear.config import COST_SPACE
 from ..search_space import SearchSpace
-from ..tree import LabelTree, TreeConfig, trees_of
+from ..tree import FROM_EXAMPLES, LabelTree, TreeConfig, trees_of
 from .base import Ranked
 from .cat_rankers import USUAL_RANKERS, USUAL_TREE
 from .joined_features import JoinedConfig, JoinedMethod
@@ -54,6 +55,13 @@ class XRTransformerConfig(JoinedConfig):
     tree: TreeConfig = part(TreeConfig(leaf_size=16, top=128), "the tree to fine-tune on")
     refined: TreeConfig = part(USUAL_TREE, "the tree of the rankers")
     linear: LinearConfig = part(USUAL_RANKERS, "the rankers")
+
+    def check(self) -> None:
+        super().check()
+        if self.refined.vectors not in FROM_EXAMPLES:
+            raise ConfigError(
+                f"the rankers' tree is made from examples: refined.vectors={self.refined.vectors} is not"
+            )
 
 
 class XRTransformer(JoinedMethod):
