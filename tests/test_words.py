@@ -143,3 +143,10 @@ def test_vectors_that_do_not_fit(tmp_path):
         words.embedding()
     (tmp_path / "tokenizer.json").write_text('{"model": {"vocab": {"library": 1, "the": 0, "unheard": 2}}}')
     assert words.embedding().weight[2 + words.names().index("library")].tolist() == [-1, 0.5, 2]
+
+
+def test_words_beside_a_table_that_are_not_utf8(tmp_path):
+    words = Words.fit(TEXTS, WordsConfig(dimension=3, vectors=str(vectors_file(tmp_path, "safetensors"))), 1)
+    (tmp_path / "vocab.txt").write_bytes(b"the\nlibrary\ncaf\xe9\n")
+    with pytest.raises(DataError, match=r"vocab\.txt: the words cannot be read"):
+        words.embedding()

@@ -87,6 +87,9 @@ def _names_beside(path: Path) -> list[str]:
     try:
         if plain.is_file():
             return plain.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{plain}: the words cannot be read ({error})") from None
+    try:
         numbers = json.loads(tokenizer.read_text("utf-8"))["model"]["vocab"]
         return sorted(numbers, key=numbers.__getitem__)
     except OSError:
