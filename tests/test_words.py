@@ -150,3 +150,27 @@ def test_words_beside_a_table_that_are_not_utf8(tmp_path):
     (tmp_path / "vocab.txt").write_bytes(b"the\nlibrary\ncaf\xe9\n")
     with pytest.raises(DataError, match=r"vocab\.txt: the words cannot be read"):
         words.embedding()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("number", ["inf", "3e38", "-1e19", "1e39", "1e999"])
+def test_numbers_that_are_too_large(tmp_path, number):
+    path = tmp_path / "glove.txt"
+    words = Words.fit(TEXTS, WordsConfig(dimension=3, vectors=str(path)), 1)
+    path.write_text(f"the 1 2 3\nlibrary 1 2 {number}\n")
+    with pytest.raises(DataError, match=r"glove\.txt: line 2 is not a word and its numbers"):
+        words.embedding()
+
+
+def test_tables_that_cannot_be(tmp_path):
+    from safetensors.torch import save_file
+
+    path = vectors_file(tmp_path, "safetensors")
+    words = Words.fit(TEXTS, WordsConfig(dimension=3, vectors=str(path)), 1)
+    for number in (float("nan"), float("-inf"), 3e38):
+        save_file({"embeddings": torch.tensor([[1, 2, 3], [1, number, 3], [9, 9, 9]])}, path)
+        with pytest.raises(DataError, match=r"model\.safetensors: has numbers that are not finite"):
+            words.embedding()
+    save_file({"embeddings": torch.zeros(3, 0)}, path)
+    with pytest.raises(DataError, match=r"model\.safetensors: its vectors have no numbers"):
+        words.embedding()

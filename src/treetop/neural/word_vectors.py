@@ -16,6 +16,9 @@ import numpy.typing as npt
 from ..data.files import Input
 from ..errors import ConfigError, DataError
 
+LARGEST = 1e18
+"""Numbers beyond it are damage; the spread of such vectors is more than float32 holds."""
+
 Found = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
 
 
@@ -58,12 +61,12 @@ def _of_text(path: Path, places: dict[str, int]) -> Found:
 
 
 def _numbers(pieces: list[str]) -> npt.NDArray[np.float32] | None:
-    """None: they are not all finite numbers."""
+    """None: they are not all numbers, finite and of a sensible size."""
     try:
-        row = np.array(pieces, np.float32)
+        row = np.array(pieces, np.float64)  # what is beyond float32 is seen without a warning
     except ValueError:
         return None
-    return row if len(row) and np.isfinite(row).all() else None
+    return row.astype(np.float32) if len(row) and (np.abs(row) <= LARGEST).all() else None
 
 
 def _of_tensors(path: Path, places: dict[str, int]) -> Found:
@@ -77,9 +80,14 @@ def _of_tensors(path: Path, places: dict[str, int]) -> Found:
     names = _names_beside(path)
     if len(tables) != 1 or len(tables[0]) != len(names):
         raise DataError(f"{path}: does not hold one table with a row for each of {len(names):,} words")
+    if not tables[0].shape[1]:
+        raise DataError(f"{path}: its vectors have no numbers")
     chosen = [(places[word], row) for row, word in enumerate(names) if word in places]
     at = np.array(chosen, np.int64).reshape(-1, 2)
-    return at[:, 0], tables[0][at[:, 1]].float().numpy()
+    vectors = tables[0][at[:, 1]].float()
+    if not (vectors.abs() <= LARGEST).all():
+        raise DataError(f"{path}: has numbers that are not finite, or too large")
+    return at[:, 0], vectors.numpy()
 
 
 def _names_beside(path: Path) -> list[str]:
