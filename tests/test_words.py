@@ -174,3 +174,28 @@ def test_tables_that_cannot_be(tmp_path):
     save_file({"embeddings": torch.zeros(3, 0)}, path)
     with pytest.raises(DataError, match=r"model\.safetensors: its vectors have no numbers"):
         words.embedding()
+
+
+FIRST_LINES = {"blank": "", "spaces": " ", "name with spaces": ". . . 1 2 3", "words of none": "unheard 1 2"}
+
+
+@pytest.mark.parametrize("first", FIRST_LINES.values(), ids=FIRST_LINES.keys())
+def test_the_first_line_does_not_set_the_width(tmp_path, first):
+    path = tmp_path / "glove.txt"
+    path.write_text(f"{first}\nthe 1 2 3\n\nlibrary -1 0.5 2\n")
+    words = Words.fit(TEXTS, WordsConfig(dimension=3, vectors=str(path)), 1)
+    vectors = dict(zip(words.names(), words.embedding().weight[2:].tolist(), strict=True))
+    assert vectors["the"] == [1, 2, 3] and vectors["library"] == [-1, 0.5, 2]
+    words = Words.fit(TEXTS, WordsConfig(dimension=4, vectors=str(path)), 1)
+    with pytest.raises(ConfigError, match="have 3 numbers: set dimension=3"):
+        words.embedding()
+
+
+def test_the_damaged_line_is_blamed(tmp_path):
+    path = tmp_path / "glove.txt"
+    words = Words.fit(TEXTS, WordsConfig(dimension=3, vectors=str(path)), 1)
+    for lines in (["the 1 2", "library 1 2 3"], ["the 1 2", "unheard 1 2 3"], ["the", "library 1 2 3"]):
+        for number, text in enumerate((lines, lines[::-1]), 1):
+            path.write_text("\n".join(text))
+            with pytest.raises(DataError, match=f"line {number} is not a word and its numbers"):
+                words.embedding()
