@@ -119,6 +119,14 @@ def test_names_with_spaces_are_no_words(tmp_path):
     assert vectors["the"] == [1, 2, 3] and vectors["library"] != [7, 8, 9]
 
 
+def test_tabs_between_the_numbers(tmp_path):
+    path = tmp_path / "vectors.tsv"
+    path.write_text("2\t3\nthe\t1\t2\t3\nlibrary\t-1 0.5 2\n")
+    words = Words.fit(TEXTS, WordsConfig(dimension=3, vectors=str(path)), 1)
+    vectors = dict(zip(words.names(), words.embedding().weight[2:].tolist(), strict=True))
+    assert vectors["the"] == [1, 2, 3] and vectors["library"] == [-1, 0.5, 2]
+
+
 def test_vectors_that_do_not_fit(tmp_path):
     path = vectors_file(tmp_path, "glove")
     words = Words.fit(TEXTS, WordsConfig(dimension=300, vectors=str(path)), 1)

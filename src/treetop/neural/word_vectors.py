@@ -46,7 +46,7 @@ def _of_text(path: Path, places: dict[str, int], dimension: int) -> Found:
     widths: Counter[int] = Counter()
     with Input(path) as source:
         for number, line in source.lines():
-            word, _, rest = line.partition(" ")
+            word, _, rest = line.replace("\t", " ").partition(" ")
             if word not in places and number > TELLING:
                 continue
             pieces = rest.split()
