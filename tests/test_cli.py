@@ -247,6 +247,11 @@ TRAINING_MISTAKES = {
     "bad seed": ([record()], ["--seed", "-1"], ["seed", "at least 0"]),
     "unknown method": ([record()], ["--method", "xr-liner"], ["'xr-liner'", "did you mean 'xr-linear'?"]),
     "no taxonomy": ([record()], ["--tree", "absent.tsv"], ["absent.tsv"]),
+    "no tree from outside": (
+        [record()],
+        ["--method", "xr-transformer", "--tree", "absent.tsv"],
+        ["--tree: xr-transformer takes no label tree from a file"],
+    ),
     "bad fraction": ([record(), record()], ["--validation", "1.5"], ["between 0 and 1", "1.5"]),
 }
 

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
+import signal
+import subprocess
 import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -197,6 +202,53 @@ def test_a_process_that_dies_is_told(tmp_path):
     )
     outcome = python(script)
     assert "TreetopError: linear, seed" in outcome.err and "ended with code -9" in outcome.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes are ended by signals")
+@pytest.mark.parametrize("by", ["SIGKILL", "SIGTERM"])
+def test_processes_end_with_the_first(tmp_path, by):
+    script = tmp_path / "waits.py"
+    script.write_text(
+        "import os, pathlib, time\n"
+        "from treetop import Dataset, Variant, compare\n"
+        "from treetop.methods.xr_linear import XRLinear\n"
+        "def fit(self, *_, **__):\n"
+        "    (pathlib.Path(__file__).parent / f'{os.getpid()}.pid').touch()\n"
+        "    time.sleep(90)\n"
+        "XRLinear._fit = fit\n"
+        "if __name__ == '__main__':\n"
+        "    data = Dataset.from_texts(['bread', 'sail'], [['baking'], ['sailing']])\n"
+        "    compare([Variant('linear', 'xr-linear')], data, data, seeds=2, jobs=2)\n"
+    )
+    with subprocess.Popen([sys.executable, script], stderr=subprocess.PIPE) as first:
+        try:
+            assert within(60, lambda: len(list(tmp_path.glob("*.pid"))) == 2)
+        finally:
+            first.send_signal(getattr(signal, by))
+        first.wait()
+        pids = [int(path.stem) for path in tmp_path.glob("*.pid")]
+        try:
+            assert within(20, lambda: not any(map(is_running, pids)))
+        finally:
+            for pid in filter(is_running, pids):
+                os.kill(pid, signal.SIGKILL)
+        assert b"Traceback" not in first.stderr.read()
+
+
+def within(seconds: float, happens) -> bool:
+    end = time.monotonic() + seconds
+    while not (happened := happens()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return happened
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+        status = Path(f"/proc/{pid}/stat")  # one that has ended may wait there for whoever adopted it
+        return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
 
 
 def test_failures_that_are_not_the_users_keep_their_kind(train, test):

@@ -119,6 +119,14 @@ def test_names_with_spaces_are_no_words(tmp_path):
     assert vectors["the"] == [1, 2, 3] and vectors["library"] != [7, 8, 9]
 
 
+def test_tabs_between_the_numbers(tmp_path):
+    path = tmp_path / "vectors.tsv"
+    path.write_text("2\t3\nthe\t1\t2\t3\nlibrary\t-1 0.5 2\n")
+    words = Words.fit(TEXTS, WordsConfig(dimension=3, vectors=str(path)), 1)
+    vectors = dict(zip(words.names(), words.embedding().weight[2:].tolist(), strict=True))
+    assert vectors["the"] == [1, 2, 3] and vectors["library"] == [-1, 0.5, 2]
+
+
 def test_vectors_that_do_not_fit(tmp_path):
     path = vectors_file(tmp_path, "glove")
     words = Words.fit(TEXTS, WordsConfig(dimension=300, vectors=str(path)), 1)
@@ -143,3 +151,59 @@ def test_vectors_that_do_not_fit(tmp_path):
         words.embedding()
     (tmp_path / "tokenizer.json").write_text('{"model": {"vocab": {"library": 1, "the": 0, "unheard": 2}}}')
     assert words.embedding().weight[2 + words.names().index("library")].tolist() == [-1, 0.5, 2]
+
+
+def test_words_beside_a_table_that_are_not_utf8(tmp_path):
+    words = Words.fit(TEXTS, WordsConfig(dimension=3, vectors=str(vectors_file(tmp_path, "safetensors"))), 1)
+    (tmp_path / "vocab.txt").write_bytes(b"the\nlibrary\ncaf\xe9\n")
+    with pytest.raises(DataError, match=r"vocab\.txt: the words cannot be read"):
+        words.embedding()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("number", ["inf", "3e38", "-1e19", "1e39", "1e999"])
+def test_numbers_that_are_too_large(tmp_path, number):
+    path = tmp_path / "glove.txt"
+    words = Words.fit(TEXTS, WordsConfig(dimension=3, vectors=str(path)), 1)
+    path.write_text(f"the 1 2 3\nlibrary 1 2 {number}\n")
+    with pytest.raises(DataError, match=r"glove\.txt: line 2 is not a word and its numbers"):
+        words.embedding()
+
+
+def test_tables_that_cannot_be(tmp_path):
+    from safetensors.torch import save_file
+
+    path = vectors_file(tmp_path, "safetensors")
+    words = Words.fit(TEXTS, WordsConfig(dimension=3, vectors=str(path)), 1)
+    for number in (float("nan"), float("-inf"), 3e38):
+        save_file({"embeddings": torch.tensor([[1, 2, 3], [1, number, 3], [9, 9, 9]])}, path)
+        with pytest.raises(DataError, match=r"model\.safetensors: has numbers that are not finite"):
+            words.embedding()
+    save_file({"embeddings": torch.zeros(3, 0)}, path)
+    with pytest.raises(DataError, match=r"model\.safetensors: its vectors have no numbers"):
+        words.embedding()
+
+
+FIRST_LINES = {"blank": "", "spaces": " ", "name with spaces": ". . . 1 2 3", "words of none": "unheard 1 2"}
+
+
+@pytest.mark.parametrize("first", FIRST_LINES.values(), ids=FIRST_LINES.keys())
+def test_the_first_line_does_not_set_the_width(tmp_path, first):
+    path = tmp_path / "glove.txt"
+    path.write_text(f"{first}\nthe 1 2 3\n\nlibrary -1 0.5 2\n")
+    words = Words.fit(TEXTS, WordsConfig(dimension=3, vectors=str(path)), 1)
+    vectors = dict(zip(words.names(), words.embedding().weight[2:].tolist(), strict=True))
+    assert vectors["the"] == [1, 2, 3] and vectors["library"] == [-1, 0.5, 2]
+    words = Words.fit(TEXTS, WordsConfig(dimension=4, vectors=str(path)), 1)
+    with pytest.raises(ConfigError, match="have 3 numbers: set dimension=3"):
+        words.embedding()
+
+
+def test_the_damaged_line_is_blamed(tmp_path):
+    path = tmp_path / "glove.txt"
+    words = Words.fit(TEXTS, WordsConfig(dimension=3, vectors=str(path)), 1)
+    for lines in (["the 1 2", "library 1 2 3"], ["the 1 2", "unheard 1 2 3"], ["the", "library 1 2 3"]):
+        for number, text in enumerate((lines, lines[::-1]), 1):
+            path.write_text("\n".join(text))
+            with pytest.raises(DataError, match=f"line {number} is not a word and its numbers"):
+                words.embedding()

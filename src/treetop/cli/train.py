@@ -178,7 +178,7 @@ def _own_tree(path: Path, examples: Dataset, classifier: Method) -> LabelTree:
     from ..tree import LabelTree, read_taxonomy
 
     if "tree" not in keywords(classifier._fit):
-        raise ConfigError(f"--tree: {classifier.name} has no label tree")
+        raise ConfigError(f"--tree: {classifier.name} takes no label tree from a file")
     parents = read_taxonomy(path)
     if not any(name in parents for name in examples.labels):
         raise DataError(f"{path}: lists none of the labels of {examples.source}")

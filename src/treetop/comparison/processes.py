@@ -7,7 +7,9 @@ them. Each process has its own copy of the data and is given one run after the o
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -95,10 +97,19 @@ def _gone(worker: _Worker) -> TreetopError:
 def _work(connection: Connection, train: Dataset, test: Dataset, conditions: Conditions) -> None:
     """What a process does: one run after the other, until it is ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process takes it, and ends this one
-    with suppress(EOFError):
+    threading.Thread(target=_end_with_the_first, daemon=True).start()
+    with suppress(EOFError, ConnectionError):
         while True:
             variant, seed = connection.recv()
             try:
                 connection.send(measure(variant, seed, train, test, conditions))
             except TreetopError as error:
                 connection.send(Failed(str(error), isinstance(error, UserError)))
+
+
+def _end_with_the_first() -> None:
+    """A first process that is killed cannot end this one."""
+    first = multiprocessing.parent_process()
+    assert first is not None
+    wait([first.sentinel])
+    os._exit(1)

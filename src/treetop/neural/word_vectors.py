@@ -8,6 +8,8 @@ each line) or ``tokenizer.json`` beside it.
 from __future__ import annotations
 
 import json
+from collections import Counter
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +18,20 @@ import numpy.typing as npt
 from ..data.files import Input
 from ..errors import ConfigError, DataError
 
+LARGEST = 1e18
+"""Numbers beyond it are damage; the spread of such vectors is more than float32 holds."""
+
+TELLING = 100
+"""So many lines tell how many numbers a vector has, even if no text has their words."""
+
 Found = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
 
 
 def read_vectors(path: Path, words: list[str], dimension: int) -> Found:
     """``places, vectors``: the words among ``words`` that have a vector, and those vectors."""
     places = {word: place for place, word in enumerate(words)}
-    found = _of_tensors(path, places) if path.suffix == ".safetensors" else _of_text(path, places)
+    is_table = path.suffix == ".safetensors"
+    found = _of_tensors(path, places) if is_table else _of_text(path, places, dimension)
     if not len(found[0]):
         raise DataError(f"{path}: has vectors for none of the {len(words):,} words")
     if found[1].shape[1] != dimension:
@@ -32,38 +41,48 @@ def read_vectors(path: Path, words: list[str], dimension: int) -> Found:
     return found
 
 
-def _of_text(path: Path, places: dict[str, int]) -> Found:
-    chosen: list[int] = []
-    rows: list[npt.NDArray[np.float32]] = []
-    width = 0
+def _of_text(path: Path, places: dict[str, int], dimension: int) -> Found:
+    lines: list[tuple[int, int, int, npt.NDArray[np.float32] | None]] = []
+    widths: Counter[int] = Counter()
     with Input(path) as source:
         for number, line in source.lines():
-            if not width:
-                width = len(line.split()) - 1
-                if number == 1 and width == 1:  # how many words and numbers there are
-                    width = 0
-                    continue
-            word, _, rest = line.rstrip().partition(" ")
-            if word not in places:
+            word, _, rest = line.replace("\t", " ").partition(" ")
+            if word not in places and number > TELLING:
                 continue
             pieces = rest.split()
+            if number == 1 and word.isdecimal() and len(pieces) == 1 and pieces[0].isdecimal():
+                continue  # how many words and numbers there are
             row = _numbers(pieces)
-            if row is None and len(pieces) > width and _numbers(pieces[-width:]) is not None:
-                continue  # the name has spaces in it, as some of GloVe's 840B have: no word of a text
-            if row is None or len(row) != width:
-                raise DataError(f"{path}: line {number} is not a word and its numbers")
-            chosen.append(places[word])
-            rows.append(row)
+            width = _numbers_at_end(pieces) if row is None else len(row)
+            if width:
+                widths[width] += 1
+            if word in places:
+                lines.append((number, places[word], width, row))
+    # one line may be damaged, or have a name with spaces: what most have
+    usual = max(widths, key=lambda width: (widths[width], width == dimension), default=dimension)
+    chosen: list[int] = []
+    rows: list[npt.NDArray[np.float32]] = []
+    for number, place, width, row in lines:
+        if row is None and width >= usual:
+            continue  # the name has spaces in it, as some of GloVe's 840B have: no word of a text
+        if row is None or width != usual:
+            raise DataError(f"{path}: line {number} is not a word and its numbers")
+        chosen.append(place)
+        rows.append(row)
     return np.array(chosen, np.int64), np.array(rows, np.float32)
 
 
+def _numbers_at_end(pieces: list[str]) -> int:
+    return sum(1 for _ in takewhile(lambda piece: _numbers([piece]) is not None, reversed(pieces)))
+
+
 def _numbers(pieces: list[str]) -> npt.NDArray[np.float32] | None:
-    """None: they are not all finite numbers."""
+    """None: they are not all numbers, finite and of a sensible size."""
     try:
-        row = np.array(pieces, np.float32)
+        row = np.array(pieces, np.float64)  # what is beyond float32 is seen without a warning
     except ValueError:
         return None
-    return row if len(row) and np.isfinite(row).all() else None
+    return row.astype(np.float32) if len(row) and (np.abs(row) <= LARGEST).all() else None
 
 
 def _of_tensors(path: Path, places: dict[str, int]) -> Found:
@@ -77,9 +96,14 @@ def _of_tensors(path: Path, places: dict[str, int]) -> Found:
     names = _names_beside(path)
     if len(tables) != 1 or len(tables[0]) != len(names):
         raise DataError(f"{path}: does not hold one table with a row for each of {len(names):,} words")
+    if not tables[0].shape[1]:
+        raise DataError(f"{path}: its vectors have no numbers")
     chosen = [(places[word], row) for row, word in enumerate(names) if word in places]
     at = np.array(chosen, np.int64).reshape(-1, 2)
-    return at[:, 0], tables[0][at[:, 1]].float().numpy()
+    vectors = tables[0][at[:, 1]].float()
+    if not (vectors.abs() <= LARGEST).all():
+        raise DataError(f"{path}: has numbers that are not finite, or too large")
+    return at[:, 0], vectors.numpy()
 
 
 def _names_beside(path: Path) -> list[str]:
@@ -87,6 +111,9 @@ def _names_beside(path: Path) -> list[str]:
     try:
         if plain.is_file():
             return plain.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{plain}: the words cannot be read ({error})") from None
+    try:
         numbers = json.loads(tokenizer.read_text("utf-8"))["model"]["vocab"]
         return sorted(numbers, key=numbers.__getitem__)
     except OSError:
