@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 SAMPLERS = ("random", "tpe")
 NETWORK_SETTINGS = {"epochs": 50, "training.patience": 10}
-"""Of a network's trials at a constant rate: so many epochs at most, and the end after so many not better."""
+"""Of a network whose epochs are all alike: so many at most, and the end after so many not better."""
 NOTHING_HELD_OUT = {"training.patience": 0, "training.validation": 0}
 """Of a network that is trained to its end."""
 TRIALS_BEFORE_PRUNING = 5
@@ -55,7 +55,7 @@ class Trial:
     settings: dict[str, Any]
     """Those that were searched."""
     epoch: int | None
-    """Of a network, when it had this value: its best one, or its last where the learning rate falls."""
+    """Of a network, when it had this value: its best one, or its last where it is trained to its end."""
     seconds: float
     repeats: int | None
     """The number of an earlier trial that drew the same settings; its value is taken."""
@@ -140,7 +140,7 @@ def tune(
     - ``validation``: the share of ``data`` to hold out (whole groups, where it has some), or other examples.
     - ``sampler``: ``"random"``, or ``"tpe"``, which learns from earlier trials.
     - ``pruning`` ends a network's trial that is worse than the median of the others at the same epoch, where
-      the learning rate is constant.
+      all epochs are alike.
     - ``study``: a file to keep the trials in; those that it has count towards ``trials``.
 
     A trial that fails (out of memory, settings that do not go together) is recorded, and the search goes on.
