@@ -9,7 +9,7 @@ import treetop
 from test_contract import topic_texts
 from tiny_bert import tiny_bert
 from treetop import Dataset
-from treetop.errors import ConfigError
+from treetop.errors import ConfigError, ModelError
 from treetop.features.encoder import side_by_side
 from treetop.methods import Method
 from treetop.neural.device import chosen_device
@@ -55,14 +55,32 @@ def test_scores_are_those_of_rankers_and_network_by_their_shares(name, train, tm
     assert np.allclose(scores(treetop.load(tmp_path / "model"), test), found[1.0], atol=1e-6)
 
 
+def test_rankers_of_other_vectors_are_refused(train, tmp_path):
+    model = fitted("lightxml", train)
+    model.rankers.model.n_features += 16
+    model.save(tmp_path / "model")
+    with pytest.raises(ModelError, match=r"model: .* \(rankers of [\d,]+ features see [\d,]+\)"):
+        treetop.load(tmp_path / "model")
+
+
 @pytest.mark.parametrize(("name", "settings"), list(zip(METHODS, ONE_LEVEL, strict=True)))
 def test_without_clusters(name, settings, train):
     model = fitted(name, train, **settings)
     assert len(model.parents) == 1 and len(model.predict(train, k=3)) == len(train)
 
 
-def test_labels_are_ranked_by_what_the_last_level_sees(train):
-    model = fitted("cascadexml", train)
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("cascadexml", {}),
+        ("cascadexml", ONE_LEVEL[1]),
+        ("lightxml", {}),
+        ("lightxml", ONE_LEVEL[0]),
+        ("lightxml", {"negatives": "static"}),
+    ],
+)
+def test_rankers_see_texts_after_the_last_layer(name, settings, train):
+    model = fitted(name, train, **({"pooling": "mean"} | settings))
     examples = model._examples(train)
     vectors = model._vectors(examples, chosen_device("cpu"))
     (batch,) = examples.batches([np.arange(len(train))], chosen_device("cpu"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 
+import numpy as np
 import pytest
 import torch
 
@@ -94,3 +95,44 @@ def test_attention_learns_and_the_processor_gives_the_same_answers(train, test, 
 def test_deterministic_training_gives_the_same_bits(train):
     first, second = (fitted(train, deterministic=True) for _ in range(2))
     assert all(torch.equal(weights(second)[name], value) for name, value in weights(first).items())
+
+
+@pytest.mark.parametrize("graphs", [False, True])
+def test_steps_and_predictions_get_along_with_less_memory(train, graphs, monkeypatch):
+    """Memory that does run out: no more than half of what the whole batches took, beside the weights."""
+    settings = {
+        "filters": 8192, "batch_size": 256, "epochs": 6, "graphs": graphs, "precision": "fp32",
+        "embedding_dropout": 0, "dropout": 0,
+    }  # fmt: skip
+    sizes = []
+    backward = Training._backward
+
+    def watched(self, batch, of):
+        sizes.append(len(batch))
+        return backward(self, batch, of)
+
+    monkeypatch.setattr(Training, "_backward", watched)
+
+    def course() -> tuple[list[float], np.ndarray, int]:
+        gc.collect()
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+        sizes.clear()
+        model = fitted(train, **settings)
+        scores = model.predict(train, k=3).scores
+        return [entry["loss"] for entry in model.course["epochs"]], scores, torch.cuda.max_memory_reserved()
+
+    losses, scores, taken = course()
+    assert set(sizes) == {256, 400 - 256}
+    gc.collect()
+    torch.cuda.empty_cache()
+    before = torch.cuda.memory_reserved()
+    total = torch.cuda.mem_get_info()[1]
+    torch.cuda.set_per_process_memory_fraction((before + (taken - before) / 2) / total)
+    try:
+        with_less, scores_with_less, less = course()
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
+    assert less < taken and 256 in sizes and max(sizes[-4:]) < 256
+    assert with_less == pytest.approx(losses, rel=1e-2)
+    np.testing.assert_allclose(scores_with_less, scores, atol=0.02)

@@ -18,6 +18,7 @@ from scipy import sparse
 from .._native import combine
 from ..config import part, setting
 from ..data import Dataset
+from ..errors import ModelError
 from ..features import Tfidf, TfidfConfig
 from ..features.encoder import Vectors
 from ..neural.batches import Examples
@@ -139,3 +140,7 @@ class CatRankedMethod(EncodedMethod):
         if self.config.rankers:
             state = under_prefix("rankers", arrays)
             self.rankers = CatRankers.from_state(state, self.config.ranking, len(self.used))
+            assert isinstance(self.network, HeadedEncoder)
+            seen = self.rankers.tfidf.n_features + self.network.encoder.layer_width
+            if self.rankers.model.n_features != seen:
+                raise ModelError(f"rankers of {self.rankers.model.n_features:,} features see {seen:,}")

@@ -31,8 +31,7 @@ class CascadeNetwork(HeadedEncoder):
         return [torch.cat([first, second], 1), *others]
 
     def label_vectors(self, seen: list[Tensor]) -> Tensor:
-        """The last layer that is tapped; where labels are the only level, the second of its two."""
-        return seen[-1] if len(seen) > 1 else seen[0][:, self.encoder.width :]
+        return seen[-1]
 
 
 def usual_taps(levels: int, depth: int) -> list[int]:

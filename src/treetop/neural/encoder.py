@@ -101,7 +101,8 @@ class Encoder(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         self.layers = min(config.layers, self.depth)
         """Last layers that it gives the vectors of."""
-        self.width = int(transformer.config.hidden_size) * self.layers
+        self.layer_width = int(transformer.config.hidden_size)
+        self.width = self.layer_width * self.layers
         self.whole_masks = False
         """Give the transformer its mask ready made: it looks at no lengths then, and all steps are alike."""
         self.narrow = False
