@@ -25,7 +25,7 @@ LABEL_TEXTS = {
 }
 
 
-ENCODER = "path/to/folder"
+ENCODERS = "path/to/folder", "path/to/another"
 
 
 def write_files(folder: Path, page: str) -> None:
@@ -47,10 +47,11 @@ def write_files(folder: Path, page: str) -> None:
     write_table(folder / "new.csv", rows[80:85])
     (folder / "label-texts.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in LABEL_TEXTS.items()), "utf-8")
     (folder / "train.txt").write_text("4 5 3\n0,2 0:1.0 3:0.5\n1 1:1.0\n2 2:0.5 4:1.0\n0 0:0.7\n", "utf-8")
-    if ENCODER in page:
-        from tiny_bert import tiny_bert
+    for encoder in ENCODERS:
+        if encoder in page:
+            from tiny_bert import tiny_bert
 
-        shutil.copytree(tiny_bert(layers=6, longest=128), folder / ENCODER)
+            shutil.copytree(tiny_bert(layers=6, longest=128), folder / encoder)
 
 
 def write_table(path: Path, rows: list[dict[str, object]]) -> None:
