@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import shutil
+import socket
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,8 @@ from treetop import Strings
 from treetop.errors import ConfigError, ModelError
 from treetop.features.encoder import TextEncoder, side_by_side
 from treetop.neural.batches import Batch
-from treetop.neural.encoder import Encoder, EncoderConfig, pretrained, rebuilt
+from treetop.neural.encoder import Encoder, EncoderConfig, rebuilt
+from treetop.neural.pretrained import hub_has_no_address, pretrained
 
 TEXTS = Strings.of(["the boat and the harbour", "", "snow " * 100, "Bishop, gambit — checkmate!"])
 
@@ -85,8 +87,44 @@ def test_saved_and_rebuilt():
         )
 
 
-def test_what_is_said_of_an_encoder_that_cannot_be_had(tmp_path, monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+@pytest.fixture
+def without_connection(monkeypatch) -> list[str]:
+    """Names whose address was asked for; no one knows it."""
+    asked = []
+
+    def unknown(host, *_, **__):
+        asked.append(host)
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    return asked
+
+
+def test_without_a_connection_what_was_downloaded_is_found_at_once(without_connection, monkeypatch, tmp_path):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    folder = tmp_path / "models--somebody--small"
+    shutil.copytree(tiny_bert(), folder / "snapshots" / ("1" * 40))
+    (folder / "refs").mkdir()
+    (folder / "refs" / "main").write_text("1" * 40)
+    encoder, _ = pretrained(EncoderConfig(encoder="somebody/small"), 10)
+    assert encoder.width == WIDTH
+    with pytest.raises(
+        ConfigError, match="'somebody/large' is no folder here and could not be had from the hub"
+    ):
+        pretrained(EncoderConfig(encoder="somebody/large"), 10)
+    assert len(without_connection) < 5  # files that are asked for are asked for six times each
+
+
+def test_a_proxy_may_know_the_hub(without_connection, monkeypatch):
+    assert hub_has_no_address()
+    monkeypatch.setenv("https_proxy", "http://localhost:1")
+    assert not hub_has_no_address()
+
+
+def test_what_is_said_of_an_encoder_that_cannot_be_had(tmp_path, without_connection):
     with pytest.raises(ConfigError, match="is no folder here and could not be had from the hub"):
         pretrained(EncoderConfig(encoder="nobody/no-such-model"), 10)
     with pytest.raises(ConfigError, match="does not hold a transformer"):

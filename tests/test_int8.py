@@ -18,8 +18,9 @@ from tiny_bert import tiny_bert
 from treetop import Dataset
 from treetop.errors import ConfigError, TreetopError
 from treetop.neural.batches import Batch
-from treetop.neural.encoder import EncoderConfig, pretrained
+from treetop.neural.encoder import EncoderConfig
 from treetop.neural.int8 import Int8Linear, with_int8_layers
+from treetop.neural.pretrained import pretrained
 
 QUICK = {
     "encoder": tiny_bert(), "epochs": 2, "batch_size": 16, "max_length": 32, "device": "cpu", "threads": 1,

@@ -14,8 +14,9 @@ from scipy import sparse
 from ..neural.arrays import load_weights
 from ..neural.batches import Examples
 from ..neural.device import chosen_device, chosen_precision, using_threads
-from ..neural.encoder import Encoder, EncoderConfig, pretrained, rebuilt
+from ..neural.encoder import Encoder, EncoderConfig, rebuilt
 from ..neural.encoder_network import text_vectors
+from ..neural.pretrained import pretrained
 from ..neural.ranking import Pass
 from ..neural.tokenizer import Tokenizer
 from ..neural.vector_cache import cached

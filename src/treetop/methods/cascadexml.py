@@ -26,9 +26,10 @@ from ..neural.cascade_head import SCORES, CascadeHead
 from ..neural.cascade_network import CascadeNetwork, usual_taps
 from ..neural.config import TrainingConfig
 from ..neural.device import chosen_device, memory_told, using_threads
-from ..neural.encoder import EncoderConfig, pretrained
+from ..neural.encoder import EncoderConfig
 from ..neural.level_recall import level_recall
 from ..neural.network import Network
+from ..neural.pretrained import pretrained
 from ..neural.ranking import Pass
 from ..search_space import SearchSpace
 from .inputs import Inputs

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from ..config import part, setting
 from ..data import Dataset
-from ..neural.encoder import Encoder, EncoderConfig, pretrained, rebuilt
+from ..neural.encoder import Encoder, EncoderConfig, rebuilt
+from ..neural.pretrained import pretrained
 from ..neural.tokenizer import Tokenizer
 from ..store import under_prefix, with_prefix
 from ..strings import Strings

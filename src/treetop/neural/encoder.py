@@ -6,21 +6,16 @@ is its configuration and its weights; loading one needs neither hub nor folder, 
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import json
-import logging
-import pickle
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 import transformers
-from safetensors import SafetensorError
 from torch import Tensor, nn
 from torch.func import functional_call
 
@@ -28,7 +23,6 @@ from ..config import Config, setting
 from ..errors import ConfigError, ModelError
 from .batches import Batch
 from .int8 import with_int8_layers
-from .tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -38,11 +32,6 @@ TAKES_WHOLE_MASKS = ("bert", "roberta", "xlm-roberta", "camembert", "distilbert"
 """Families of transformers that use a mask of texts × 1 × tokens × tokens as it is given."""
 WIDE_SUMS = ("cuda",)
 """Devices that add up gradients of bf16 numbers in 32 bits."""
-UNREADABLE = (
-    OSError, ValueError, ImportError, TypeError, KeyError, RuntimeError, EOFError, SafetensorError,
-    pickle.UnpicklingError,
-)  # fmt: skip
-"""What comes out of transformers where a folder is no encoder, or a damaged one."""
 Transformer = Any
 """A `transformers.PreTrainedModel`."""
 
@@ -154,7 +143,11 @@ class Encoder(nn.Module):
     def takes_whole_masks(self) -> bool:
         config = self.transformer.config
         attention = getattr(config, "_attn_implementation", None)
-        return config.model_type in TAKES_WHOLE_MASKS and attention == "sdpa" and _version() >= (5, 0)
+        return (
+            config.model_type in TAKES_WHOLE_MASKS
+            and attention == "sdpa"
+            and transformers_version() >= (5, 0)
+        )
 
     def _states(self, batch: Batch, inside: Tensor, *, several: bool) -> Any:
         """What the transformer gives; ``several``: with the states of all layers.
@@ -233,100 +226,20 @@ def _forget_narrowed(encoder: Encoder, _: Any) -> None:
     encoder._narrowed = {}
 
 
-def pretrained(config: EncoderConfig, longest: int) -> tuple[Encoder, Tokenizer]:
-    """The encoder with its pretrained weights, and its tokenizer; it must read ``longest`` tokens."""
-    name = config.encoder
-    local = Path(name).expanduser()
-    place = str(local) if local.is_dir() else name
-    offline = {"local_files_only": True} if local.is_dir() else {}
-    try:
-        with _quietly():
-            tokenizer = transformers.AutoTokenizer.from_pretrained(place, use_fast=True, **offline)
-            transformer, found = transformers.AutoModel.from_pretrained(
-                place, **offline, **_attention(config), **_as_float32(), output_loading_info=True
-            )
-    except UNREADABLE as error:
-        raise _not_loaded(name, local, error) from None
-    if not getattr(tokenizer, "is_fast", False):
-        raise ConfigError(f"encoder: {name!r} has no fast tokenizer, which treetop needs")
-    if not set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens):
-        raise ConfigError(f"encoder: {name!r} has no vocabulary (tokenizer.json, vocab.txt or the like)")
-    lacking = sorted(
-        key for key in found["missing_keys"] if config.pooling == "pooler" or "pooler" not in key
-    )
-    if lacking:
-        others = f" and {len(lacking) - 1:,} others" if len(lacking) > 1 else ""
-        raise ConfigError(
-            f"encoder: {name!r} lacks weights that its config.json asks for: {lacking[0]}{others}"
-        )
-    if config.pooling == "pooler" and getattr(transformer, "pooler", None) is None:
-        raise ConfigError(f"encoder: {name!r} has no pooler; choose pooling=mean or cls")
-    most = longest_input(transformer, tokenizer.model_max_length)
-    if longest > most:
-        raise ConfigError(f"max_length={longest}: the encoder {name!r} reads at most {most} tokens")
-    padding = 0 if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
-    cutter = Tokenizer(tokenizer.backend_tokenizer.to_str(), padding)
-    return Encoder(transformer, config, padding), cutter
-
-
-def longest_input(transformer: Transformer, told: int) -> int:
-    """Tokens it has positions for; ``told`` is what its tokenizer says, which may be nothing (a huge number).
-
-    The family of RoBERTa counts positions from behind its padding token.
-    """
-    positions = getattr(transformer.config, "max_position_embeddings", None) or told
-    embeddings = getattr(getattr(transformer, "embeddings", None), "position_embeddings", None)
-    skipped = getattr(embeddings, "padding_idx", None)
-    return min(int(told), int(positions) - (0 if skipped is None else skipped + 1))
-
-
 def rebuilt(config: EncoderConfig, arrays: Mapping[str, npt.NDArray]) -> Encoder:
     """An encoder of the shape that `Encoder.description` tells; its weights are about to be replaced."""
     try:
         told: dict[str, Any] = json.loads(np.ascontiguousarray(arrays["config"]).tobytes())
         shape = transformers.AutoConfig.for_model(**told["config"])
-        transformer: Any = transformers.AutoModel.from_config(shape, **_attention(config))  # type: ignore[no-untyped-call]
+        transformer: Any = transformers.AutoModel.from_config(shape, **attention_of(config))  # type: ignore[no-untyped-call]
         return Encoder(transformer.float(), config, int(told["padding"]))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(f"the encoder of the model is damaged ({error})") from None
 
 
-def _not_loaded(name: str, local: Path, error: Exception) -> ConfigError:
-    reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-    if local.is_dir():
-        return ConfigError(f"encoder: the folder {name} does not hold a transformer ({reason})")
-    return ConfigError(
-        f"encoder: {name!r} is no folder here and could not be had from the hub ({reason}); without a"
-        " connection, give the folder of a downloaded model"
-    )
-
-
-@contextlib.contextmanager
-def _quietly() -> Iterator[None]:
-    """Without the progress bars and remarks of transformers and of the hub, inside."""
-    remarks: Any = transformers.utils.logging
-    hub = logging.getLogger("huggingface_hub")
-    levels, bars = (remarks.get_verbosity(), hub.level), remarks.is_progress_bar_enabled()
-    remarks.set_verbosity_error()
-    remarks.disable_progress_bar()
-    hub.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        remarks.set_verbosity(levels[0])
-        hub.setLevel(levels[1])
-        if bars:
-            remarks.enable_progress_bar()
-
-
-def _attention(config: EncoderConfig) -> dict[str, str]:
+def attention_of(config: EncoderConfig) -> dict[str, str]:
     return {} if config.attention == "auto" else {"attn_implementation": config.attention}
 
 
-def _as_float32() -> dict[str, Any]:
-    """transformers keeps a checkpoint's own number format unless told otherwise."""
-    return {"dtype" if _version() >= (4, 56) else "torch_dtype": torch.float32}
-
-
-def _version() -> tuple[int, ...]:
+def transformers_version() -> tuple[int, ...]:
     return tuple(map(int, transformers.__version__.split(".")[:2]))

@@ -1,0 +1,122 @@
+"""`pretrained`: a transformer and its tokenizer, by the name it has on the hub or from a local folder."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import pickle
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+
+import torch
+import transformers
+from huggingface_hub import constants
+from safetensors import SafetensorError
+
+from ..errors import ConfigError
+from .encoder import Encoder, EncoderConfig, Transformer, attention_of, transformers_version
+from .tokenizer import Tokenizer
+
+UNREADABLE = (
+    OSError, ValueError, ImportError, TypeError, KeyError, RuntimeError, EOFError, SafetensorError,
+    pickle.UnpicklingError,
+)  # fmt: skip
+"""What comes out of transformers where a folder is no encoder, or a damaged one."""
+
+
+def pretrained(config: EncoderConfig, longest: int) -> tuple[Encoder, Tokenizer]:
+    """The encoder with its pretrained weights, and its tokenizer; it must read ``longest`` tokens."""
+    name = config.encoder
+    local = Path(name).expanduser()
+    place = str(local) if local.is_dir() else name
+    here = {"local_files_only": True} if local.is_dir() or hub_has_no_address() else {}
+    try:
+        with _quietly():
+            tokenizer = transformers.AutoTokenizer.from_pretrained(place, use_fast=True, **here)
+            transformer, found = transformers.AutoModel.from_pretrained(
+                place, **here, **attention_of(config), **_as_float32(), output_loading_info=True
+            )
+    except UNREADABLE as error:
+        raise _not_loaded(name, local, error) from None
+    if not getattr(tokenizer, "is_fast", False):
+        raise ConfigError(f"encoder: {name!r} has no fast tokenizer, which treetop needs")
+    if not set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens):
+        raise ConfigError(f"encoder: {name!r} has no vocabulary (tokenizer.json, vocab.txt or the like)")
+    lacking = sorted(
+        key for key in found["missing_keys"] if config.pooling == "pooler" or "pooler" not in key
+    )
+    if lacking:
+        others = f" and {len(lacking) - 1:,} others" if len(lacking) > 1 else ""
+        raise ConfigError(
+            f"encoder: {name!r} lacks weights that its config.json asks for: {lacking[0]}{others}"
+        )
+    if config.pooling == "pooler" and getattr(transformer, "pooler", None) is None:
+        raise ConfigError(f"encoder: {name!r} has no pooler; choose pooling=mean or cls")
+    most = longest_input(transformer, tokenizer.model_max_length)
+    if longest > most:
+        raise ConfigError(f"max_length={longest}: the encoder {name!r} reads at most {most} tokens")
+    padding = 0 if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
+    cutter = Tokenizer(tokenizer.backend_tokenizer.to_str(), padding)
+    return Encoder(transformer, config, padding), cutter
+
+
+def longest_input(transformer: Transformer, told: int) -> int:
+    """Tokens it has positions for; ``told`` is what its tokenizer says, which may be nothing (a huge number).
+
+    The family of RoBERTa counts positions from behind its padding token.
+    """
+    positions = getattr(transformer.config, "max_position_embeddings", None) or told
+    embeddings = getattr(getattr(transformer, "embeddings", None), "position_embeddings", None)
+    skipped = getattr(embeddings, "padding_idx", None)
+    return min(int(told), int(positions) - (0 if skipped is None else skipped + 1))
+
+
+def hub_has_no_address() -> bool:
+    """Whether there is no connection: what was downloaded before is all there is then.
+
+    transformers would ask the hub for half a minute, file by file, before it looks there.
+    """
+    if {"http", "https", "all"} & getproxies().keys():
+        return False  # they may know it
+    try:
+        socket.getaddrinfo(urlsplit(constants.ENDPOINT).hostname, None)
+    except OSError:
+        return True
+    return False
+
+
+def _not_loaded(name: str, local: Path, error: Exception) -> ConfigError:
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+    if local.is_dir():
+        return ConfigError(f"encoder: the folder {name} does not hold a transformer ({reason})")
+    return ConfigError(
+        f"encoder: {name!r} is no folder here and could not be had from the hub ({reason}); without a"
+        " connection, give the folder of a downloaded model"
+    )
+
+
+@contextlib.contextmanager
+def _quietly() -> Iterator[None]:
+    """Without the progress bars and remarks of transformers and of the hub, inside."""
+    remarks: Any = transformers.utils.logging
+    hub = logging.getLogger("huggingface_hub")
+    levels, bars = (remarks.get_verbosity(), hub.level), remarks.is_progress_bar_enabled()
+    remarks.set_verbosity_error()
+    remarks.disable_progress_bar()
+    hub.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        remarks.set_verbosity(levels[0])
+        hub.setLevel(levels[1])
+        if bars:
+            remarks.enable_progress_bar()
+
+
+def _as_float32() -> dict[str, Any]:
+    """transformers keeps a checkpoint's own number format unless told otherwise."""
+    return {"dtype" if transformers_version() >= (4, 56) else "torch_dtype": torch.float32}
