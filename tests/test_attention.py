@@ -229,6 +229,22 @@ def test_the_best_epoch_is_a_place_among_those_of_all_levels(tmp_path, monkeypat
     assert treetop.make("attention-xml", **(SHORT | TREE)).fit(train).course["best_epoch"] == 6  # the last
 
 
+@pytest.mark.parametrize("settings", [{"flat": True}, TREE])
+def test_few_texts_are_read_at_a_time_on_a_processor(settings, monkeypatch):
+    """The states of all words, and what every candidate sees of them, take memory."""
+    train = Dataset.from_texts(*topic_texts(100, seed=0), source="train")
+    model = treetop.make("attention-xml", **(SHORT | settings | {"epochs": 1, "batch_size": 50})).fit(train)
+    forward, sizes = BiLSTM.forward, []
+
+    def watched(self, words, lengths):
+        sizes.append(len(words))
+        return forward(self, words, lengths)
+
+    monkeypatch.setattr(BiLSTM, "forward", watched)
+    model.predict(train, k=3)
+    assert sum(sizes) >= len(train) and max(sizes) == attention_network.ON_PROCESSOR
+
+
 def test_parts_of_batches_add_up():
     train = Dataset.from_texts(*topic_texts(60, seed=0), source="train")
     plain = {"epochs": 1, "optimizer": "sgd", "learning_rate": 0.5, "dropout": 0, "embedding_dropout": 0}

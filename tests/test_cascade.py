@@ -202,6 +202,8 @@ def test_taps_must_fit():
         treetop.make("cascadexml", encoder=tiny_bert(), max_length=16, taps="2-3").fit(train)
     with pytest.raises(ConfigError, match="taps: 1 levels need 2 layers, not 1"):
         treetop.make("cascadexml", encoder=tiny_bert(), max_length=16, taps="2").fit(train)
+    with pytest.raises(ConfigError, match="no level can see an earlier layer than the level above it"):
+        treetop.make("cascadexml", taps="3-1-2")
     with pytest.raises(ConfigError, match="grow from level to level"):
         treetop.make("cascadexml", clusters="8-4")
 

@@ -7,7 +7,7 @@ import pytest
 
 import treetop
 from test_contract import topic_texts
-from tiny_bert import tiny_bert
+from tiny_bert import WIDTH, tiny_bert
 from treetop import Dataset
 from treetop.errors import ConfigError, ModelError
 from treetop.features.encoder import side_by_side
@@ -59,7 +59,9 @@ def test_rankers_of_other_vectors_are_refused(train, tmp_path):
     model = fitted("lightxml", train)
     model.rankers.model.n_features += 16
     model.save(tmp_path / "model")
-    with pytest.raises(ModelError, match=r"model: .* \(rankers of [\d,]+ features see [\d,]+\)"):
+    with pytest.raises(
+        ModelError, match=r"model: .* rankers know [\d,]+ features, and see [\d,]+: train it again"
+    ):
         treetop.load(tmp_path / "model")
 
 
@@ -86,6 +88,20 @@ def test_rankers_see_texts_after_the_last_layer(name, settings, train):
     (batch,) = examples.batches([np.arange(len(train))], chosen_device("cpu"))
     last = model.network.encoder.after_layers(batch, [2])[0]
     assert np.allclose(vectors, last.detach().numpy(), atol=1e-5)
+
+
+def test_rankers_see_as_many_layers_as_are_asked_for(train, tmp_path):
+    model = fitted("lightxml", train, ranker_layers=2)
+    examples = model._examples(train)
+    (batch,) = examples.batches([np.arange(len(train))], chosen_device("cpu"))
+    both = model.network.eval().encoder(batch).detach().numpy()
+    assert both.shape[1] == 2 * WIDTH
+    assert np.allclose(model._vectors(examples, chosen_device("cpu")), both, atol=1e-5)
+    model.save(tmp_path / "model")
+    assert np.array_equal(scores(treetop.load(tmp_path / "model"), train), scores(model, train))
+    for name in ("flat-transformer", "cascadexml"):
+        with pytest.raises(ConfigError, match="ranker_layers=2: rankers see no more layers than the network"):
+            treetop.make(name, ranker_layers=2)
 
 
 def test_a_tree_of_one_level_is_dismec(train):

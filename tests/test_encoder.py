@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import itertools
-import json
-import shutil
-import socket
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 import transformers
-from safetensors.torch import load_file, save_file
 from scipy import sparse
 
 from tiny_bert import LONGEST, WIDTH, tiny_bert
 from treetop import Strings
-from treetop.errors import ConfigError, ModelError
+from treetop.errors import ModelError
 from treetop.features.encoder import TextEncoder, side_by_side
 from treetop.neural.batches import Batch
 from treetop.neural.encoder import Encoder, EncoderConfig, rebuilt
-from treetop.neural.pretrained import hub_has_no_address, pretrained
+from treetop.neural.pretrained import pretrained
 
 TEXTS = Strings.of(["the boat and the harbour", "", "snow " * 100, "Bishop, gambit — checkmate!"])
 
@@ -50,6 +45,18 @@ def test_tokens_are_those_of_transformers():
     indptr, numbers = pretrained(EncoderConfig(encoder=tiny_bert()), 20)[1].numbers(TEXTS, 20)
     assert [list(numbers[a:b]) for a, b in itertools.pairwise(indptr)] == expected
     assert numbers.dtype == np.int32 and indptr.dtype == np.int64
+
+
+def test_spaces_and_long_words_take_no_room():
+    """Of a long text only its beginning is cut, unless that gives too few pieces."""
+    cutter = pretrained(EncoderConfig(encoder=tiny_bert()), 16)[1]
+
+    def pieces(text: str) -> list[int]:
+        return cutter.numbers(Strings.of(["rook", text, "pawn"]), 16)[1].tolist()
+
+    plain = pieces("bread oven wind sail")
+    assert pieces(" " * 500 + "bread oven" + "\n" * 500 + "wind sail") == plain
+    assert pieces("bread oven " + "x" * 500 + " wind sail") == pieces("bread oven [UNK] wind sail")
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls", "last"])
@@ -85,96 +92,6 @@ def test_saved_and_rebuilt():
         TextEncoder.from_state(
             before.encoder.config, LONGEST, before.state() | {"tokens.tokenizer": np.zeros(3, np.uint8)}
         )
-
-
-@pytest.fixture
-def without_connection(monkeypatch) -> list[str]:
-    """Names whose address was asked for; no one knows it."""
-    asked = []
-
-    def unknown(host, *_, **__):
-        asked.append(host)
-        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-
-    monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    for name in ("http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-    return asked
-
-
-def test_without_a_connection_what_was_downloaded_is_found_at_once(without_connection, monkeypatch, tmp_path):
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    folder = tmp_path / "models--somebody--small"
-    shutil.copytree(tiny_bert(), folder / "snapshots" / ("1" * 40))
-    (folder / "refs").mkdir()
-    (folder / "refs" / "main").write_text("1" * 40)
-    encoder, _ = pretrained(EncoderConfig(encoder="somebody/small"), 10)
-    assert encoder.width == WIDTH
-    with pytest.raises(
-        ConfigError, match="'somebody/large' is no folder here and could not be had from the hub"
-    ):
-        pretrained(EncoderConfig(encoder="somebody/large"), 10)
-    assert len(without_connection) < 5  # files that are asked for are asked for six times each
-
-
-def test_a_proxy_may_know_the_hub(without_connection, monkeypatch):
-    assert hub_has_no_address()
-    monkeypatch.setenv("https_proxy", "http://localhost:1")
-    assert not hub_has_no_address()
-
-
-def test_what_is_said_of_an_encoder_that_cannot_be_had(tmp_path, without_connection):
-    with pytest.raises(ConfigError, match="is no folder here and could not be had from the hub"):
-        pretrained(EncoderConfig(encoder="nobody/no-such-model"), 10)
-    with pytest.raises(ConfigError, match="does not hold a transformer"):
-        pretrained(EncoderConfig(encoder=str(tmp_path)), 10)
-    with pytest.raises(ConfigError, match=f"max_length={LONGEST + 1}: .* reads at most {LONGEST} tokens"):
-        pretrained(EncoderConfig(encoder=tiny_bert()), LONGEST + 1)
-    with pytest.raises(ConfigError, match="set layers=1"):
-        EncoderConfig(pooling="pooler", layers=2)
-
-
-def copied(tmp_path: Path, **changes) -> Path:
-    """A copy of the small encoder whose config says something else."""
-    folder = tmp_path / "copy"
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(tiny_bert(), folder)
-    config = folder / "config.json"
-    config.write_text(json.dumps(json.loads(config.read_text()) | changes))
-    return folder
-
-
-def refused(folder: Path, reason: str) -> None:
-    with pytest.raises(ConfigError, match=reason):
-        pretrained(EncoderConfig(encoder=str(folder)), 10)
-
-
-def test_an_encoder_with_parts_missing_or_damaged_is_refused(tmp_path):
-    """transformers itself goes on: words it does not know are [UNK], weights that are not there random."""
-    folder = copied(tmp_path)
-    for file in ("tokenizer.json", "tokenizer_config.json"):
-        (folder / file).unlink()
-    refused(folder, "has no vocabulary")
-    refused(copied(tmp_path, num_hidden_layers=3), r"lacks weights .*: encoder\.layer\.2\.\S+ and 15 others")
-    folder = copied(tmp_path)
-    weights = load_file(folder / "model.safetensors")
-    save_file({f"student.{name}": weight for name, weight in weights.items()}, folder / "model.safetensors")
-    refused(folder, "lacks weights")
-    refused(copied(tmp_path, hidden_size=64), "does not hold a transformer")
-    folder = copied(tmp_path)
-    whole = (folder / "model.safetensors").read_bytes()
-    (folder / "model.safetensors").write_bytes(whole[:1000])
-    refused(folder, "does not hold a transformer")
-
-
-def test_weights_of_a_pooler_may_be_missing_unless_it_is_asked_for(tmp_path):
-    folder = copied(tmp_path)
-    weights = load_file(folder / "model.safetensors")
-    save_file({name: weights[name] for name in weights if "pooler" not in name}, folder / "model.safetensors")
-    pretrained(EncoderConfig(encoder=str(folder)), 10)
-    with pytest.raises(ConfigError, match=r"lacks weights .*pooler"):
-        pretrained(EncoderConfig(encoder=str(folder), pooling="pooler"), 10)
 
 
 def test_gradients_computed_twice_are_the_same():

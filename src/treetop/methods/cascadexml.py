@@ -53,9 +53,11 @@ class CascadeXMLConfig(SampledConfig):
         at_least=1,
     )
     taps: tuple[int, ...] = setting(
-        (), "layers: two for the first level, then one for each; none: as published, scaled to the encoder",
+        (),
+        "layers: two for the first level, then one for each; a list is for the lowest levels; none: as "
+        "published, scaled to the encoder",
         at_least=1,
-    )  # fmt: skip
+    )
     chosen: tuple[int, ...] = setting(
         (64,), "nodes of each level whose children count; a list is for the lowest levels", at_least=1
     )
@@ -79,6 +81,8 @@ class CascadeXMLConfig(SampledConfig):
             raise ConfigError("chosen and dropouts need at least one entry")
         if list(self.clusters) != sorted(set(self.clusters)):
             raise ConfigError("clusters must grow from level to level")
+        if list(self.taps) != sorted(self.taps):
+            raise ConfigError("taps: no level can see an earlier layer than the level above it")
         if self.transformer.layers != 1 or self.transformer.pooling == "pooler":
             raise ConfigError("each level sees one layer: set layers=1, and pooling=cls, mean or last")
 

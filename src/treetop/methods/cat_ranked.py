@@ -18,7 +18,7 @@ from scipy import sparse
 from .._native import combine
 from ..config import part, setting
 from ..data import Dataset
-from ..errors import ModelError
+from ..errors import ConfigError, ModelError
 from ..features import Tfidf, TfidfConfig
 from ..features.encoder import Vectors
 from ..neural.batches import Examples
@@ -53,10 +53,21 @@ class CatRankedConfig(EncodedConfig):
     rankers: bool = setting(
         True, "rank labels with linear rankers on TF-IDF and the trained encoder's vectors, too"
     )
+    ranker_layers: int = setting(
+        1, "last layers whose vectors the rankers see, of the `layers` that the network sees", at_least=1
+    )
     head_share: float = setting(
         0.15, "of the encoder's scores in those of the labels, beside the rankers'", at_least=0, at_most=1
     )
     ranking: CatRankersConfig = part(CatRankersConfig(), "the rankers")
+
+    def check(self) -> None:
+        super().check()
+        if self.ranker_layers > self.transformer.layers:
+            raise ConfigError(
+                f"ranker_layers={self.ranker_layers}: rankers see no more layers than the network, which sees"
+                f" {self.transformer.layers}"
+            )
 
 
 class CatRankedMethod(EncodedMethod):
@@ -129,7 +140,8 @@ class CatRankedMethod(EncodedMethod):
     ) -> tuple[Vectors, npt.NDArray[np.int32], Vectors]:
         """Vectors, and the ``k`` best labels by the network with their scores."""
         assert isinstance(self.network, HeadedEncoder)
-        return vectors_and_labels(self.network, examples, k, self._pass(device))
+        layers = self.config.ranker_layers
+        return vectors_and_labels(self.network, examples, k, self._pass(device), layers=layers)
 
     def _state(self) -> dict[str, npt.NDArray]:
         rankers = {} if self.rankers is None else with_prefix("rankers", self.rankers.state())
@@ -141,6 +153,7 @@ class CatRankedMethod(EncodedMethod):
             state = under_prefix("rankers", arrays)
             self.rankers = CatRankers.from_state(state, self.config.ranking, len(self.used))
             assert isinstance(self.network, HeadedEncoder)
-            seen = self.rankers.tfidf.n_features + self.network.encoder.layer_width
-            if self.rankers.model.n_features != seen:
-                raise ModelError(f"rankers of {self.rankers.model.n_features:,} features see {seen:,}")
+            width = self.network.encoder.width_of_last(self.config.ranker_layers)
+            known, seen = self.rankers.model.n_features, self.rankers.tfidf.n_features + width
+            if known != seen:
+                raise ModelError(f"its rankers know {known:,} features, and see {seen:,}: train it again")

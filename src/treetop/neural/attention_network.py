@@ -34,6 +34,8 @@ BLOCK = 1 << 27
 MANY = 100_000
 """Nodes of a level that get sparse gradients: a step then moves only those it has seen. And labels that get
 three levels of clusters above them."""
+ON_PROCESSOR = 16
+"""Texts that go through it at a time where there is no GPU: more take memory, and no less time."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class AttentionNetwork(Network):
     """Parts: ``words`` (vectors), ``lstm``, ``attention``."""
 
     records = False  # recorded steps cannot hold an LSTM
+    most_on_processor = ON_PROCESSOR
 
     def __init__(
         self, words: nn.Embedding, config: AttentionConfig, parents: npt.NDArray[np.int64], *, first: bool
@@ -132,6 +135,7 @@ class AttentionLevels(Network):
     """The networks of all levels, from the top; ``depth`` of them are searched."""
 
     records = False
+    most_on_processor = ON_PROCESSOR
 
     def __init__(self, levels: Sequence[AttentionNetwork], chosen: int) -> None:
         """``chosen``: nodes of each level whose children are scored."""

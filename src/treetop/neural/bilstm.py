@@ -1,7 +1,7 @@
 """A two-way LSTM over texts of different lengths in one padded array.
 
 The way back begins at a text's own last word: it reads the words in turned order, and what it finds is turned
-back. No text sees padding, and nothing asks the host for lengths, so that steps can be recorded.
+back. No text sees padding, and nothing asks the host for lengths.
 """
 
 from __future__ import annotations

@@ -90,8 +90,7 @@ class Encoder(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         self.layers = min(config.layers, self.depth)
         """Last layers that it gives the vectors of."""
-        self.layer_width = int(transformer.config.hidden_size)
-        self.width = self.layer_width * self.layers
+        self.width = self.width_of_last(self.layers)
         self.whole_masks = False
         """Give the transformer its mask ready made: it looks at no lengths then, and all steps are alike."""
         self.narrow = False
@@ -120,6 +119,10 @@ class Encoder(nn.Module):
     def depth(self) -> int:
         """Layers that it has."""
         return int(self.transformer.config.num_hidden_layers)
+
+    def width_of_last(self, layers: int) -> int:
+        """Numbers of a text's vector that are of the last layers: the last ones."""
+        return int(self.transformer.config.hidden_size) * min(layers, self.layers)
 
     def after_layers(self, batch: Batch, layers: Iterable[int]) -> list[Tensor]:
         """The vectors of the texts after each of these layers, counted from 1; nothing is dropped."""

@@ -102,14 +102,14 @@ def text_vectors(encoder: Encoder, examples: Examples, way: Pass) -> npt.NDArray
 
 
 def vectors_and_labels(
-    network: HeadedEncoder, examples: Examples, k: int, way: Pass
+    network: HeadedEncoder, examples: Examples, k: int, way: Pass, *, layers: int = 1
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32], npt.NDArray[np.float32]]:
     """``vectors, labels, scores`` in one pass: what labels are scored by, and the ``k`` best of them.
 
-    Where that is several layers side by side, the vectors are those of the last, which linear rankers do as
-    well with, in less time. A score below 0 marks a place that is left over, as for `as_lists`.
+    Of several layers side by side the vectors are the last ``layers``. A score below 0 marks a place that is
+    left over, as for `as_lists`.
     """
-    width = network.encoder.layer_width
+    width = network.encoder.width_of_last(layers)
     vectors = torch.zeros((len(examples), width), device=way.device)
     labels = torch.zeros((len(examples), k), dtype=torch.int32, device=way.device)
     scores = torch.zeros((len(examples), k), device=way.device)

@@ -26,6 +26,8 @@ UNREADABLE = (
     pickle.UnpicklingError,
 )  # fmt: skip
 """What comes out of transformers where a folder is no encoder, or a damaged one."""
+PATIENCE = 5.0
+"""Seconds in which the hub answers where there is a connection."""
 
 
 def pretrained(config: EncoderConfig, longest: int) -> tuple[Encoder, Tokenizer]:
@@ -33,7 +35,7 @@ def pretrained(config: EncoderConfig, longest: int) -> tuple[Encoder, Tokenizer]
     name = config.encoder
     local = Path(name).expanduser()
     place = str(local) if local.is_dir() else name
-    here = {"local_files_only": True} if local.is_dir() or hub_has_no_address() else {}
+    here = {"local_files_only": True} if local.is_dir() or hub_is_out_of_reach() else {}
     try:
         with _quietly():
             tokenizer = transformers.AutoTokenizer.from_pretrained(place, use_fast=True, **here)
@@ -42,6 +44,7 @@ def pretrained(config: EncoderConfig, longest: int) -> tuple[Encoder, Tokenizer]
             )
     except UNREADABLE as error:
         raise _not_loaded(name, local, error) from None
+    _check_kind(transformer, config)
     if not getattr(tokenizer, "is_fast", False):
         raise ConfigError(f"encoder: {name!r} has no fast tokenizer, which treetop needs")
     if not set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens):
@@ -59,9 +62,33 @@ def pretrained(config: EncoderConfig, longest: int) -> tuple[Encoder, Tokenizer]
     most = longest_input(transformer, tokenizer.model_max_length)
     if longest > most:
         raise ConfigError(f"max_length={longest}: the encoder {name!r} reads at most {most} tokens")
+    marks = tokenizer.num_special_tokens_to_add(pair=False)
+    if longest <= marks:
+        raise ConfigError(f"max_length={longest}: the encoder {name!r} adds {marks} tokens to a text's own")
     padding = 0 if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
     cutter = Tokenizer(tokenizer.backend_tokenizer.to_str(), padding)
     return Encoder(transformer, config, padding), cutter
+
+
+def _check_kind(transformer: Transformer, config: EncoderConfig) -> None:
+    name, told = config.encoder, transformer.config
+    if getattr(told, "is_encoder_decoder", False):
+        raise ConfigError(
+            f"encoder: {name!r} is an encoder with a decoder ({told.model_type}): take one without"
+        )
+    if not hasattr(told, "hidden_size") or not hasattr(told, "num_hidden_layers"):
+        raise ConfigError(f"encoder: {name!r} is no transformer of texts alone ({told.model_type})")
+    if config.pooling == "cls" and _first_token_is_blind(transformer):
+        raise ConfigError(
+            f"pooling=cls: the first token of {name!r} does not see those behind it; choose mean or last"
+        )
+
+
+@torch.inference_mode()
+def _first_token_is_blind(transformer: Transformer) -> bool:
+    """Whether its state is the same whatever follows, as in models that write texts."""
+    one, other = transformer(torch.tensor([[0, 1], [0, 2]])).last_hidden_state[:, 0]
+    return torch.allclose(one, other, atol=1e-6)
 
 
 def longest_input(transformer: Transformer, told: int) -> int:
@@ -69,21 +96,25 @@ def longest_input(transformer: Transformer, told: int) -> int:
 
     The family of RoBERTa counts positions from behind its padding token.
     """
-    positions = getattr(transformer.config, "max_position_embeddings", None) or told
+    positions = getattr(transformer.config, "max_position_embeddings", None) or -1
+    if positions < 0:  # any number of them, as XLNet
+        return int(told)
     embeddings = getattr(getattr(transformer, "embeddings", None), "position_embeddings", None)
     skipped = getattr(embeddings, "padding_idx", None)
     return min(int(told), int(positions) - (0 if skipped is None else skipped + 1))
 
 
-def hub_has_no_address() -> bool:
+def hub_is_out_of_reach() -> bool:
     """Whether there is no connection: what was downloaded before is all there is then.
 
     transformers would ask the hub for half a minute, file by file, before it looks there.
     """
     if {"http", "https", "all"} & getproxies().keys():
-        return False  # they may know it
+        return False  # they may reach it
+    place = urlsplit(constants.ENDPOINT)
     try:
-        socket.getaddrinfo(urlsplit(constants.ENDPOINT).hostname, None)
+        port = place.port or (80 if place.scheme == "http" else 443)
+        socket.create_connection((place.hostname, port), timeout=PATIENCE).close()
     except OSError:
         return True
     return False

@@ -20,7 +20,7 @@ BLOCK = 4096
 MANY = 20_000
 """Texts that are worth a progress bar."""
 LONG = 12
-"""Characters a word piece may stand for: of a long text only the beginning is cut into pieces."""
+"""Characters a word piece hardly ever stands for: of a long text only the beginning is cut into pieces."""
 
 
 class Tokenizer:
@@ -43,14 +43,25 @@ class Tokenizer:
         counts = np.zeros(len(texts) + 1, np.int64)
         with step("Word pieces") if len(texts) >= MANY else contextlib.nullcontext() as report:
             for first in range(0, len(texts), BLOCK):
-                block = [text[: LONG * longest] for text in texts[first : first + BLOCK]]
-                for at, cut in enumerate(self._fast.encode_batch_fast(block), first + 1):
-                    rows.append(np.array(cut.ids, np.int32))
-                    counts[at] = len(rows[-1])
+                for at, row in enumerate(self._rows(texts[first : first + BLOCK], longest), first + 1):
+                    rows.append(row)
+                    counts[at] = len(row)
                 if report is not None:
                     report(min(first + BLOCK, len(texts)), len(texts))
         flat = np.concatenate(rows) if rows else np.zeros(0, np.int32)
         return np.cumsum(counts), flat
+
+    def _rows(self, texts: Strings, longest: int) -> list[npt.NDArray[np.int32]]:
+        """Of a beginning that is full of spaces, or of one long word, there may be few pieces."""
+        most = LONG * longest
+        rows = self._pieces([text[:most] for text in texts])
+        again = [at for at, row in enumerate(rows) if len(row) < longest and len(texts[at]) > most]
+        for at, row in zip(again, self._pieces([texts[at] for at in again]), strict=True):
+            rows[at] = row
+        return rows
+
+    def _pieces(self, texts: list[str]) -> list[npt.NDArray[np.int32]]:
+        return [np.array(cut.ids, np.int32) for cut in self._fast.encode_batch_fast(texts)]
 
     def state(self) -> dict[str, npt.NDArray]:
         told = json.dumps({"tokenizer": self.described, "padding": self.padding})

@@ -1,0 +1,180 @@
+"""Encoders from folders and from the hub: which are taken, and what is said of the others."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+
+from test_encoder import vectors
+from tiny_bert import LONGEST, WIDTH, save_tokenizer, tiny_bert
+from treetop import Strings
+from treetop.errors import ConfigError
+from treetop.features.encoder import TextEncoder
+from treetop.neural.encoder import EncoderConfig
+from treetop.neural.pretrained import hub_is_out_of_reach, pretrained
+
+USUAL = {
+    "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64,
+    "max_position_embeddings": LONGEST,
+}  # fmt: skip
+FAMILIES = {
+    "bert": USUAL,
+    "roberta": USUAL | {"max_position_embeddings": LONGEST + 2, "pad_token_id": 1},
+    "xlnet": {"d_model": 32, "n_layer": 2, "n_head": 2, "d_inner": 64},
+    "distilbert": {"dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 64},
+    "modernbert": USUAL | {"cls_token_id": 2, "sep_token_id": 3, "bos_token_id": 2, "eos_token_id": 3},
+    "deberta-v2": USUAL | {"relative_attention": True, "pos_att_type": ["p2c", "c2p"]},
+    "electra": USUAL | {"embedding_size": 16},
+    "albert": USUAL | {"embedding_size": 16},
+    "gpt2": {"n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": LONGEST},
+    "t5": {"d_model": 32, "num_layers": 2, "num_heads": 2, "d_ff": 64, "d_kv": 16},
+    "bart": {"d_model": 32, "encoder_layers": 2, "decoder_layers": 2},
+}
+"""Small ones with random weights."""
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """Folder of an encoder of a family."""
+
+    def save(family: str) -> str:
+        folder = tmp_path / family
+        save_tokenizer(str(folder), LONGEST)
+        config = transformers.AutoConfig.for_model(
+            family, **({"vocab_size": 200, "pad_token_id": 0} | FAMILIES[family])
+        )
+        torch.manual_seed(0)
+        transformers.AutoModel.from_config(config).save_pretrained(folder)
+        return str(folder)
+
+    return save
+
+
+@pytest.mark.parametrize("family", [name for name in FAMILIES if name not in ("t5", "bart")])
+def test_families(family, saved):
+    """Loaded from a folder, they tell texts apart, and do not depend on the texts beside."""
+    made = TextEncoder.pretrained(EncoderConfig(encoder=saved(family)), LONGEST)
+    texts = ["bread oven", "the wind and the harbour and the waves", "rook"]
+    together = vectors(made, Strings.of(texts))
+    assert abs(together[0] - together[1]).max() > 1e-3
+    for text, vector in zip(texts, together, strict=True):
+        assert abs(vectors(made, Strings.of([text]))[0] - vector).max() < 1e-5
+
+
+@pytest.mark.parametrize("family", ["t5", "bart"])
+def test_an_encoder_with_a_decoder_is_refused(family, saved):
+    with pytest.raises(ConfigError, match=rf"is an encoder with a decoder \({family}\): take one without"):
+        pretrained(EncoderConfig(encoder=saved(family)), 10)
+
+
+def test_a_first_token_that_sees_nothing_is_refused(saved):
+    folder = saved("gpt2")
+    with pytest.raises(ConfigError, match=r"pooling=cls: the first token of .* choose mean or last"):
+        pretrained(EncoderConfig(encoder=folder, pooling="cls"), 10)
+    pretrained(EncoderConfig(encoder=folder, pooling="last"), 10)
+    pretrained(EncoderConfig(encoder=saved("xlnet"), pooling="cls"), 10)
+
+
+def test_a_text_needs_room_beside_the_marks():
+    for longest in (1, 2):
+        with pytest.raises(ConfigError, match=rf"max_length={longest}: the encoder .* adds 2 tokens to a"):
+            pretrained(EncoderConfig(encoder=tiny_bert()), longest)
+    pretrained(EncoderConfig(encoder=tiny_bert()), 3)
+
+
+@pytest.fixture
+def without_connection(monkeypatch) -> list[tuple[str, int]]:
+    """Addresses that were asked for; none answers."""
+    asked = []
+
+    def unreachable(address, *_, **__):
+        asked.append(address)
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(socket, "create_connection", unreachable)
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    return asked
+
+
+def test_without_a_connection_what_was_downloaded_is_found_at_once(without_connection, monkeypatch, tmp_path):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    folder = tmp_path / "models--somebody--small"
+    shutil.copytree(tiny_bert(), folder / "snapshots" / ("1" * 40))
+    (folder / "refs").mkdir()
+    (folder / "refs" / "main").write_text("1" * 40)
+    encoder, _ = pretrained(EncoderConfig(encoder="somebody/small"), 10)
+    assert encoder.width == WIDTH
+    with pytest.raises(
+        ConfigError, match="'somebody/large' is no folder here and could not be had from the hub"
+    ):
+        pretrained(EncoderConfig(encoder="somebody/large"), 10)
+    assert set(without_connection) == {("huggingface.co", 443)}
+    assert len(without_connection) < 5  # files that are asked for are asked for six times each
+
+
+def test_a_proxy_may_reach_the_hub(without_connection, monkeypatch):
+    assert hub_is_out_of_reach()
+    monkeypatch.setenv("https_proxy", "http://localhost:1")
+    assert not hub_is_out_of_reach()
+
+
+def test_what_is_said_of_an_encoder_that_cannot_be_had(tmp_path, without_connection):
+    with pytest.raises(ConfigError, match="is no folder here and could not be had from the hub"):
+        pretrained(EncoderConfig(encoder="nobody/no-such-model"), 10)
+    with pytest.raises(ConfigError, match="does not hold a transformer"):
+        pretrained(EncoderConfig(encoder=str(tmp_path)), 10)
+    with pytest.raises(ConfigError, match=f"max_length={LONGEST + 1}: .* reads at most {LONGEST} tokens"):
+        pretrained(EncoderConfig(encoder=tiny_bert()), LONGEST + 1)
+    with pytest.raises(ConfigError, match="set layers=1"):
+        EncoderConfig(pooling="pooler", layers=2)
+
+
+def copied(tmp_path: Path, **changes) -> Path:
+    """A copy of the small encoder whose config says something else."""
+    folder = tmp_path / "copy"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(tiny_bert(), folder)
+    config = folder / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | changes))
+    return folder
+
+
+def refused(folder: Path, reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        pretrained(EncoderConfig(encoder=str(folder)), 10)
+
+
+def test_an_encoder_with_parts_missing_or_damaged_is_refused(tmp_path):
+    """transformers itself goes on: words it does not know are [UNK], weights that are not there random."""
+    folder = copied(tmp_path)
+    for file in ("tokenizer.json", "tokenizer_config.json"):
+        (folder / file).unlink()
+    refused(folder, "has no vocabulary")
+    refused(copied(tmp_path, num_hidden_layers=3), r"lacks weights .*: encoder\.layer\.2\.\S+ and 15 others")
+    folder = copied(tmp_path)
+    weights = load_file(folder / "model.safetensors")
+    save_file({f"student.{name}": weight for name, weight in weights.items()}, folder / "model.safetensors")
+    refused(folder, "lacks weights")
+    refused(copied(tmp_path, hidden_size=64), "does not hold a transformer")
+    folder = copied(tmp_path)
+    whole = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").write_bytes(whole[:1000])
+    refused(folder, "does not hold a transformer")
+
+
+def test_weights_of_a_pooler_may_be_missing_unless_it_is_asked_for(tmp_path):
+    folder = copied(tmp_path)
+    weights = load_file(folder / "model.safetensors")
+    save_file({name: weights[name] for name in weights if "pooler" not in name}, folder / "model.safetensors")
+    pretrained(EncoderConfig(encoder=str(folder)), 10)
+    with pytest.raises(ConfigError, match=r"lacks weights .*pooler"):
+        pretrained(EncoderConfig(encoder=str(folder), pooling="pooler"), 10)
