@@ -1,7 +1,7 @@
 """`Encoder`: a pretrained transformer that turns the tokens of a text into one vector.
 
-Anything `transformers.AutoModel` loads, by its name on the hub or from a local folder. In a model folder it
-is its configuration and its weights; loading one needs neither hub nor folder, and runs no code from it.
+`pretrained` loads one from the hub or a local folder. In a model folder it is its configuration and its
+weights; loading one needs neither hub nor folder, and runs no code from it.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def text_vectors(encoder: Encoder, examples: Examples, way: Pass) -> npt.NDArray
 
 
 def vectors_and_labels(
-    network: HeadedEncoder, examples: Examples, k: int, way: Pass, *, layers: int = 1
+    network: HeadedEncoder, examples: Examples, k: int, way: Pass, *, layers: int
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32], npt.NDArray[np.float32]]:
     """``vectors, labels, scores`` in one pass: what labels are scored by, and the ``k`` best of them.
 

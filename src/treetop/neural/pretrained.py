@@ -87,7 +87,8 @@ def _check_kind(transformer: Transformer, config: EncoderConfig) -> None:
 @torch.inference_mode()
 def _first_token_is_blind(transformer: Transformer) -> bool:
     """Whether its state is the same whatever follows, as in models that write texts."""
-    one, other = transformer(torch.tensor([[0, 1], [0, 2]])).last_hidden_state[:, 0]
+    tokens = torch.tensor([[0, 1], [0, 2]])
+    one, other = transformer(tokens, attention_mask=torch.ones_like(tokens)).last_hidden_state[:, 0]
     return torch.allclose(one, other, atol=1e-6)
 
 

@@ -53,10 +53,10 @@ class Tokenizer:
 
     def _rows(self, texts: Strings, longest: int) -> list[npt.NDArray[np.int32]]:
         """Of a beginning that is full of spaces, or of one long word, there may be few pieces."""
-        most = LONG * longest
-        rows = self._pieces([text[:most] for text in texts])
-        again = [at for at, row in enumerate(rows) if len(row) < longest and len(texts[at]) > most]
-        for at, row in zip(again, self._pieces([texts[at] for at in again]), strict=True):
+        whole, most = list(texts), LONG * longest
+        rows = self._pieces([text[:most] for text in whole])
+        again = [at for at, row in enumerate(rows) if len(row) < longest and len(whole[at]) > most]
+        for at, row in zip(again, self._pieces([whole[at] for at in again]), strict=True):
             rows[at] = row
         return rows
 
