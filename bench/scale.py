@@ -31,7 +31,7 @@ from table import markdown
 from treetop.data import builtin, write
 from treetop.data.builtin.synthetic import BENCHMARKS
 from treetop.progress import listen
-from treetop.tree import VECTOR_ENTRIES
+from treetop.tree.label_vectors import VECTOR_ENTRIES
 
 LIKE, LARGER = "amazon-670k", "amazon-3m"
 LABELS = (67_000, 200_000, BENCHMARKS[LIKE].labels)

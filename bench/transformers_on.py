@@ -21,9 +21,9 @@ import treetop
 from families import with_families
 from table import markdown
 from treetop import Dataset, Ensemble, Strings
-from treetop.features.encoder import TextEncoder
 from treetop.methods import Method, method_class
 from treetop.neural.encoder import EncoderConfig
+from treetop.neural.text_encoder import TextEncoder
 from treetop.progress import listen
 
 METRICS = ("P@1", "P@3", "P@5", "PSP@5", "F1@5")

@@ -22,8 +22,8 @@ import treetop
 from treetop.data import Dataset
 from treetop.features import Tfidf
 from treetop.linear import TreeModel
+from treetop.machine import thread_count
 from treetop.methods.tree_linear import TreeLinear
-from treetop.threads import count as thread_count
 
 FIGURES = ("P@1", "P@3", "P@5", "PSP@5")
 

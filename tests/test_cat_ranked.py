@@ -10,7 +10,7 @@ from test_contract import topic_texts
 from tiny_bert import WIDTH, tiny_bert
 from treetop import Dataset
 from treetop.errors import ConfigError, ModelError
-from treetop.features.encoder import side_by_side
+from treetop.features.joined import side_by_side
 from treetop.methods import Method
 from treetop.neural.device import chosen_device
 

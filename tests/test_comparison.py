@@ -22,7 +22,7 @@ from treetop import Dataset, Variant
 from treetop.comparison import Comparison, Run, compare, comparing
 from treetop.comparison.runs import Conditions
 from treetop.comparison.variants import every_method, parse_variant, settings_text
-from treetop.data.digest import files_digest
+from treetop.digests import files_digest
 from treetop.errors import ConfigError, TreetopError, UserError
 from treetop.methods import METHODS
 from treetop.metrics import compare as compare_predictions

@@ -13,10 +13,11 @@ from scipy import sparse
 from tiny_bert import LONGEST, WIDTH, tiny_bert
 from treetop import Strings
 from treetop.errors import ModelError
-from treetop.features.encoder import TextEncoder, side_by_side
+from treetop.features.joined import side_by_side
 from treetop.neural.batches import Batch
 from treetop.neural.encoder import Encoder, EncoderConfig, rebuilt
 from treetop.neural.pretrained import pretrained
+from treetop.neural.text_encoder import TextEncoder
 
 TEXTS = Strings.of(["the boat and the harbour", "", "snow " * 100, "Bishop, gambit — checkmate!"])
 
@@ -131,7 +132,7 @@ def test_vectors_are_found_again(tmp_path, monkeypatch):
     first = found(TEXTS)
     assert np.array_equal(first, vectors(encoder(), TEXTS))
     with monkeypatch.context() as patched:
-        patched.setattr("treetop.features.encoder.text_vectors", None)
+        patched.setattr("treetop.neural.text_encoder.text_vectors", None)
         assert np.array_equal(found(TEXTS), first)
     found(TEXTS, pooling="cls")
     found(TEXTS[:2])

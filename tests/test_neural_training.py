@@ -241,11 +241,11 @@ IN_PROCESSES = """
 import sys
 import torch
 import treetop
-from treetop import checkpoints, ranks
+from treetop import checkpoints
 from treetop.neural.training import Training
 
 data, kept, settings, steps = treetop.read(sys.argv[1]), sys.argv[2], eval(sys.argv[3]), int(sys.argv[4])
-save_every = 1e9 if ranks.rank() else 0  # clocks differ
+save_every = 1e9 if process_rank() else 0  # clocks differ
 model = treetop.make("kim-cnn", **settings, save_every=save_every)
 move = Training._move
 
@@ -257,23 +257,22 @@ def stopping(self):
 Training._move = stopping
 with checkpoints.keeping(kept, resume=True):
     model.fit(data, validation=data)
-    if ranks.is_main():
+    if is_main_process():
         torch.save(model.network.state_dict(), kept + ".pt")
 """
 SPARSE = """
 import sys
 import torch
 from torch import nn
-from treetop import ranks
 from treetop.neural import distributed
 
 distributed.join(torch.device("cpu"))
 table, plain = nn.Embedding(3, 2, sparse=True), nn.Linear(2, 1)
-if ranks.is_main():
+if is_main_process():
     plain(table(torch.tensor([1]))).sum().backward()
 distributed.sum_gradients(nn.ModuleList([table, plain]))
 found = table.weight.grad.to_dense(), plain.bias.grad, plain.weight.detach()
-torch.save(found, f"{sys.argv[1]}{ranks.rank()}")
+torch.save(found, f"{sys.argv[1]}{process_rank()}")
 """
 
 

@@ -14,7 +14,8 @@ from conftest import planted
 from treetop.errors import DataError
 from treetop.linear import LinearConfig, TreeModel
 from treetop.linear.level_weights import LevelWeights
-from treetop.tree import TreeConfig, build_tree, pifa
+from treetop.tree import TreeConfig, build_tree
+from treetop.tree.label_vectors import pifa
 
 
 def random_level(widths, n_features, density, seed, *, bits=32, last=True):

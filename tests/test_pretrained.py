@@ -16,9 +16,9 @@ from test_encoder import vectors
 from tiny_bert import LONGEST, WIDTH, save_tokenizer, tiny_bert
 from treetop import Strings
 from treetop.errors import ConfigError
-from treetop.features.encoder import TextEncoder
 from treetop.neural.encoder import EncoderConfig
 from treetop.neural.pretrained import hub_is_out_of_reach, pretrained
+from treetop.neural.text_encoder import TextEncoder
 
 USUAL = {
     "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64,

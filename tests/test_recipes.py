@@ -35,7 +35,7 @@ def test_every_recipe_is_sound(recipe):
     made = recipe.make()
     for name, value in (recipe.settings or {}).items():
         assert config.full_name(name) == name
-        assert treetop.search_space.setting_value(made.config, name) == value
+        assert made.config.value(name) == value
     assert (recipe.settings is None) == (recipe.settings_from is None)
 
 

@@ -607,12 +607,12 @@ def test_memory_counts_what_was_added():
     """In a process of its own: one that has run for long has memory at hand that it need not ask for."""
     program = """
 import numpy as np
-from treetop.memory import added_since, watch
+from treetop.machine import memory_added_since, watch_memory
 np.ones(8 << 20)  # 64 MiB, gone before the watch begins
-start = watch()
+start = watch_memory()
 np.ones(4 << 20)
-print(start and added_since(start))
-assert added_since(None) is None
+print(start and memory_added_since(start))
+assert memory_added_since(None) is None
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     if done.stdout.strip() == "None":

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from treetop import store
+from treetop.arrays import typed, write_array
 from treetop.errors import ModelError, TreetopError
 
 
@@ -177,7 +178,7 @@ def test_wrong_folders_and_manifests(tmp_path):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_full_disk_is_called_so():
     with pytest.raises(OSError, match="No space left"), Path("/dev/full").open("wb") as file:
-        store.write_array(file, np.zeros(100_000))
+        write_array(file, np.zeros(100_000))
 
 
 def test_arrays_outside_the_folder_are_refused(tmp_path):
@@ -209,7 +210,7 @@ def test_a_manifest_with_a_broken_list_of_arrays(tmp_path, arrays):
 
 def test_typed_arrays():
     arrays = {"a": np.zeros(3, np.int64), "b": np.zeros((1, 3), np.int64)}
-    assert store.typed(arrays, {"a": np.int64})["a"].tolist() == [0, 0, 0]
+    assert typed(arrays, {"a": np.int64})["a"].tolist() == [0, 0, 0]
     for types in ({"a": np.int32}, {"b": np.int64}, {"c": np.int64}):
         with pytest.raises(ModelError, match=next(iter(types))):
-            store.typed(arrays, types)
+            typed(arrays, types)

@@ -10,7 +10,9 @@ from conftest import planted
 from treetop import LabelTree, Strings
 from treetop.errors import ConfigError, DataError
 from treetop.sparse import normalize_rows
-from treetop.tree import TreeConfig, build_tree, label_vectors, level_sizes, pifa, read_taxonomy
+from treetop.tree import TreeConfig, build_tree, read_taxonomy
+from treetop.tree.building import level_sizes
+from treetop.tree.label_vectors import label_vectors, pifa
 
 
 @pytest.mark.parametrize(

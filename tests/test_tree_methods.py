@@ -13,7 +13,9 @@ from treetop.errors import ConfigError
 from treetop.linear import Forest, LinearConfig, TreeModel
 from treetop.methods.tree_linear import TreeLinearConfig
 from treetop.sparse import normalize_rows
-from treetop.tree import MANY, TreeConfig, build_tree, example_vectors, trees_of
+from treetop.tree import TreeConfig, build_tree, trees_of
+from treetop.tree.config import MANY
+from treetop.tree.label_vectors import example_vectors
 
 
 def test_parabel_halves_until_a_leaf_is_small_enough():

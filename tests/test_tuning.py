@@ -72,7 +72,7 @@ def test_settings_drawn_twice_are_trained_once(data, monkeypatch):
         XRLinear, "_fit", lambda self, *a, **k: (fits.append(self.config), fit(self, *a, **k))
     )
     space = dict.fromkeys(set(XRLinear.search_space) - {"linear.beam"}, None)
-    fixed = {name: treetop.search_space.setting_value(XRLinear().config, name) for name in space}
+    fixed = {name: XRLinear().config.value(name) for name in space}
     tuning = tune("xr-linear", data, trials=8, settings=fixed, space={"beam": (1, 2)})
     assert len(fits) == len(tuning.ranked) == 2
     assert len(tuning.trials) == 8

@@ -10,14 +10,15 @@ from scipy import sparse
 
 import treetop
 from conftest import planted
-from treetop import Dataset, LabelTree, Strings, store, tree_growth
+from treetop import Dataset, LabelTree, Strings, store
 from treetop.errors import ConfigError, DataError, ModelError
 from treetop.linear import LinearConfig, TreeModel
 from treetop.linear.level_weights import LevelWeights
 from treetop.linear.splice import places_of, spliced
 from treetop.linear.update import UpdateConfig, updated
-from treetop.tree import TreeConfig, trees_of, used_vectors
-from treetop.tree_growth import nearest_clusters, with_labels
+from treetop.tree import TreeConfig, trees_of
+from treetop.tree.growth import nearest_clusters, with_labels
+from treetop.tree.label_vectors import used_vectors
 
 TIGHT = LinearConfig(tolerance=1e-8, max_passes=10_000, threshold=0.0, weight_bits=32)
 ALL = UpdateConfig(new_positives=0, new_examples=0)
@@ -61,7 +62,7 @@ def test_new_labels_come_last_in_their_cluster():
 
 @pytest.mark.parametrize("block", [2, 1024])
 def test_new_labels_go_to_the_most_similar_cluster(monkeypatch, block):
-    monkeypatch.setattr(tree_growth, "BLOCK", block)
+    monkeypatch.setattr("treetop.tree.growth.BLOCK", block)
     tree = LabelTree((np.array([0, 2]), np.array([0, 2, 3])), np.array([0, 1, 4], np.int32))
     vectors = sparse.csr_matrix(
         [

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from . import store
+from .arrays import typed
 from .errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Isotonic(Calibration):
 
     @classmethod
     def from_state(cls, arrays: Mapping[str, npt.NDArray]) -> Self:
-        plain = store.typed(arrays, {"scores": np.float32, "probabilities": np.float32})
+        plain = typed(arrays, {"scores": np.float32, "probabilities": np.float32})
         scores, probabilities = plain["scores"], plain["probabilities"]
         rises = (
             len(scores) == len(probabilities) > 0
@@ -133,7 +133,7 @@ class Platt(Calibration):
 
     @classmethod
     def from_state(cls, arrays: Mapping[str, npt.NDArray]) -> Self:
-        plain = store.typed(arrays, {"line": np.float64, "odds": np.bool_})
+        plain = typed(arrays, {"line": np.float64, "odds": np.bool_})
         line, odds = plain["line"], plain["odds"]
         if len(line) != 2 or len(odds) != 1 or not np.isfinite(line).all() or line[0] < 0:
             raise ModelError("the calibration is not a rising map to probabilities")

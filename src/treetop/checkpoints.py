@@ -22,11 +22,12 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import xxhash
 
+from .arrays import write_array
+from .digests import digest_of
 from .errors import ConfigError, TreetopError
-from .ranks import is_main
-from .store import VERSION, write_array
+from .machine import is_main_process
+from .store import VERSION
 
 _MAPPED: Literal["r"] | None = None if sys.platform == "win32" else "r"
 """Windows does not remove files that are mapped."""
@@ -41,7 +42,7 @@ def keeping(folder: str | os.PathLike[str], *, resume: bool) -> Iterator[None]:
     there is nothing to go on with: only what was there before stays.
     """
     place = Path(folder)
-    if not is_main():  # another process of this training looks after the folder
+    if not is_main_process():  # another process of this training looks after the folder
         token = _folder.set(place)
         try:
             yield
@@ -62,18 +63,6 @@ def keeping(folder: str | os.PathLike[str], *, resume: bool) -> Iterator[None]:
         _folder.reset(token)
         with contextlib.suppress(OSError):
             place.rmdir()  # if nothing was finished
-
-
-def digest_of(*parts: Any) -> str:
-    """A hash of ``parts``: arrays, or what has a telling repr."""
-    digest = xxhash.xxh3_128()
-    for part in parts:
-        if isinstance(part, np.ndarray):
-            digest.update(f"{part.dtype}{part.shape}\n".encode())
-            digest.update(np.ascontiguousarray(part).data)
-        else:
-            digest.update(f"{part!r}\n".encode())  # the end shows: 0.1 and 12 are not 0.11 and 2
-    return digest.hexdigest()
 
 
 def name_of(kind: str, *parts: Any) -> str | None:
@@ -105,7 +94,7 @@ def keep(name: str | None, arrays: Mapping[str, npt.NDArray]) -> Mapping[str, np
     Of several processes of one training the first alone writes.
     """
     folder = _folder.get()
-    if folder is None or name is None or not is_main():
+    if folder is None or name is None or not is_main_process():
         return arrays
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -13,9 +13,10 @@ import math
 import re
 import types
 import typing
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from .errors import ConfigError
 
@@ -34,9 +35,20 @@ def setting(
     at_least: float | None = None,
     above: float | None = None,
     at_most: float | None = None,
+    names_file: bool = False,
 ) -> Any:
-    """A dataclass field with its help text and its allowed values."""
-    metadata = {"help": help, "choices": choices, "at_least": at_least, "above": above, "at_most": at_most}
+    """A dataclass field with its help text and its allowed values.
+
+    ``names_file``: it names a file or folder that training reads.
+    """
+    metadata = {
+        "help": help,
+        "choices": choices,
+        "at_least": at_least,
+        "above": above,
+        "at_most": at_most,
+        "names_file": names_file,
+    }
     return dataclasses.field(default=default, metadata=metadata)
 
 
@@ -54,11 +66,15 @@ class Setting:
     value: Any
     help: str
     choices: tuple[Any, ...] | None
+    names_file: bool
 
 
 @dataclass(frozen=True)
 class Config:
     """Base of every settings class. Subclasses declare fields with `setting` and `part`."""
+
+    renamed: ClassVar[Mapping[str, str | None]] = {}
+    """Settings by the names that they had one version ago; None: a setting that had no effect and is gone."""
 
     def __post_init__(self) -> None:
         types_of = _types_of(type(self))
@@ -86,7 +102,15 @@ class Config:
                     value,
                     metadata.get("help", ""),
                     metadata.get("choices"),
+                    metadata.get("names_file", False),
                 )
+
+    def value(self, name: str) -> Any:
+        """The value of one setting, by its full name."""
+        for item in self.settings():
+            if item.name == name:
+                return item.value
+        raise ConfigError(f"{name} is a group of settings: name one of them")
 
     def replace_settings(self, changes: Mapping[str, Any]) -> Self:
         """A copy with some settings changed, by dotted or unambiguous short name; all at once."""
@@ -94,7 +118,10 @@ class Config:
         inside: dict[str, dict[str, Any]] = {}
         """Changes of each part."""
         for name, value in changes.items():
-            head, _, rest = self.full_name(name).partition(".")
+            full = self.full_name(name)
+            if not full:
+                continue
+            head, _, rest = full.partition(".")
             inner = {rest: value} if rest else value
             if not isinstance(getattr(self, head), Config) or isinstance(inner, Config):
                 replaced[head] = value
@@ -115,17 +142,50 @@ class Config:
         usual = {item.name: item.value for item in type(self)().settings()}
         return {item.name: item.value for item in self.settings() if item.value != usual[item.name]}
 
+    def with_stored(self, stored: Mapping[str, Any]) -> Self:
+        """A copy with the settings of a manifest, which an older version may have written."""
+        return self.replace_settings(self._current_names(stored))
+
+    def _current_names(self, stored: Mapping[str, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, value in stored.items():
+            current = self.renamed.get(name, name)
+            inner = getattr(self, current, None) if current else None
+            if current and isinstance(inner, Config) and isinstance(value, Mapping):
+                found[current] = inner._current_names(value)
+            elif current:
+                found[current] = value
+        return found
+
     def has_setting(self, name: str) -> bool:
-        """Whether a dotted or short name is that of a setting here, or of several."""
-        return any(name in (item.name, item.name.rpartition(".")[2]) for item in self.settings())
+        """Whether a dotted or short name, perhaps an old one, is that of a setting here, or of several."""
+        named = (item.name for item in self.settings())
+        return any(name in (full, full.rpartition(".")[2]) for full in (*named, *self._old_names()))
+
+    def _old_names(self, prefix: str = "") -> dict[str, str | None]:
+        """Old full names and those of today, parts included."""
+        found = {prefix + old: new and prefix + new for old, new in self.renamed.items()}
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, Config):
+                found |= value._old_names(f"{prefix}{field.name}.")
+        return found
 
     def full_name(self, name: str) -> str:
-        """The dotted name of a setting, or of a part, that is given by any of its names."""
+        """The dotted name of a setting, or of a part, that is given by any of its names.
+
+        Empty for a setting that had no effect and is gone.
+        """
         if name in {field.name for field in dataclasses.fields(self)}:
             return name
         names = [item.name for item in self.settings()]
         if name in names:
             return name
+        for old, new in self._old_names().items():
+            if name in (old, old.rpartition(".")[2]):
+                advice = f"use {new}" if new else "leave it out: it has no effect"
+                warnings.warn(f"the setting {name} is deprecated: {advice}", FutureWarning, stacklevel=3)
+                return new or ""
         short = [full for full in names if full.rpartition(".")[2] == name]
         if len(short) == 1:
             return short[0]

@@ -15,11 +15,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from . import _native, store
+from . import _native
+from .arrays import typed
 from .config import Config, setting
 from .errors import DataError
 from .explanation import Explanation, Vote
 from .progress import step
+from .ranked import Ranked
 from .search_space import SearchSpace
 from .sparse import CsrArrays, Rows, csr_arrays
 from .strings import Strings
@@ -79,14 +81,15 @@ class Neighbours:
         arrays |= {"label_indptr": label_indptr, "label_ids": label_ids}
         return cls(config, X.shape[1], Y.shape[1], arrays)
 
-    def rank(self, X: Rows, k: int, *, skip_own: bool = False, threads: int = 1) -> CsrArrays:
-        """``indptr, label ids, scores``: the ``k`` best labels of every row, best first, equal ones by id.
+    def rank(self, X: Rows, k: int, *, skip_own: bool = False, threads: int = 1) -> Ranked:
+        """The ``k`` best labels of every row, equal ones by id.
 
         With ``skip_own`` training example i has no vote on row i: the training set's own rows are then
         ranked as if each were new.
         """
         config = self.config
-        return self._native.vote(*csr_arrays(X), config.neighbours, config.power, k, skip_own, threads)
+        found = self._native.vote(*csr_arrays(X), config.neighbours, config.power, k, skip_own, threads)
+        return Ranked(*found)
 
     def nearest(self, X: Rows, *, skip_own: bool = False, threads: int = 1) -> CsrArrays:
         """``indptr, row numbers of training examples, inner products`` of those that vote, nearest first."""
@@ -116,4 +119,4 @@ class Neighbours:
         cls, arrays: Mapping[str, npt.NDArray], config: NeighboursConfig, n_features: int, n_labels: int
     ) -> Neighbours:
         """The inverse of `state`. Arrays, memory-mapped ones too, are used where they lie."""
-        return cls(config, n_features, n_labels, store.typed(arrays, _ARRAYS))
+        return cls(config, n_features, n_labels, typed(arrays, _ARRAYS))

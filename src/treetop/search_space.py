@@ -58,20 +58,12 @@ def describe(values: Values) -> str | list[str]:
     return str(values) if isinstance(values, Range) else [value_text(value) for value in values]
 
 
-def setting_value(config: Config, name: str) -> Any:
-    """The value that the setting of that full name has."""
-    for setting in config.settings():
-        if setting.name == name:
-            return setting.value
-    raise ConfigError(f"{name} is a group of settings: name one of them")
-
-
 def _taken(config: Config, name: str, values: Values) -> Values:
     full = config.full_name(name)
 
     def taken(value: Any) -> Any:
         try:
-            return setting_value(config.replace_settings({full: value}), full)
+            return config.replace_settings({full: value}).value(full)
         except ConfigError as error:
             raise ConfigError(f"{full} cannot be tried with {value_text(value)}: {error}") from None
 

@@ -19,13 +19,14 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import xxhash
 
 from . import __version__
+from .arrays import write_array
 from .errors import ModelError, TreetopError
 
 FORMAT = "treetop-model"
@@ -244,14 +245,6 @@ def _intact(arrays: Path, entries: Mapping[str, Mapping[str, str]]) -> bool:
     return all(path.is_file() and _checksum(path) == checksum for path, checksum in checksums.items())
 
 
-def write_array(file: BinaryIO, array: npt.NDArray) -> None:
-    """A contiguous array as ``.npy``. `np.save` would not say that a disk is full."""
-    if array.dtype.hasobject:
-        raise ValueError("a model holds arrays of numbers only")
-    np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
-    file.write(array.reshape(-1).view(np.uint8).data)
-
-
 def _checksum(path: Path) -> str:
     digest = xxhash.xxh3_128()
     block = memoryview(bytearray(1 << 18))  # stays in the cache between reading and hashing
@@ -259,27 +252,3 @@ def _checksum(path: Path) -> str:
         while count := file.readinto(block):
             digest.update(block[:count])
     return digest.hexdigest()
-
-
-def with_prefix(prefix: str, arrays: Mapping[str, npt.NDArray]) -> dict[str, npt.NDArray]:
-    """Names a part's arrays ``prefix.name``."""
-    return {f"{prefix}.{name}": array for name, array in arrays.items()}
-
-
-def under_prefix(prefix: str, arrays: Mapping[str, npt.NDArray]) -> dict[str, npt.NDArray]:
-    """The arrays named ``prefix.name``, as ``name``."""
-    start = f"{prefix}."
-    return {name[len(start) :]: array for name, array in arrays.items() if name.startswith(start)}
-
-
-def typed(arrays: Mapping[str, npt.NDArray], types: Mapping[str, type[np.generic]]) -> dict[str, npt.NDArray]:
-    """The named arrays, one-dimensional and of exactly these types, as the native core takes them."""
-    chosen = {}
-    for name, kind in types.items():
-        if name not in arrays:
-            raise ModelError(f"the array {name} is missing")
-        array = arrays[name]
-        if array.dtype != kind or array.ndim != 1:
-            raise ModelError(f"{name} must be a list of {np.dtype(kind)}, not {array.dtype} {array.shape}")
-        chosen[name] = np.ascontiguousarray(array)
-    return chosen

@@ -14,7 +14,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from . import store
+from .arrays import typed
 from .errors import ModelError
 
 
@@ -130,7 +130,7 @@ class Strings(Sequence[str]):
     @classmethod
     def from_state(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Strings:
         """The inverse of `state`; offsets that leave the buffer are refused."""
-        plain = store.typed(arrays, {"buffer": np.uint8, "offsets": np.int64})
+        plain = typed(arrays, {"buffer": np.uint8, "offsets": np.int64})
         buffer, offsets = plain["buffer"], plain["offsets"]
         if len(offsets) == 0 or offsets[0] < 0 or offsets[-1] > len(buffer) or (np.diff(offsets) < 0).any():
             raise ModelError("the offsets of a list of strings do not fit its buffer")

@@ -18,15 +18,16 @@ from typing import TYPE_CHECKING, Any
 from . import progress
 from .config import value_text
 from .data import Dataset
-from .data.digest import data_digest, files_digest
+from .data.digest import data_digest
 from .data.frames import labelled
+from .digests import files_digest
 from .errors import ConfigError, DataError, MissingExtraError, TreetopError
+from .machine import process_count
 from .methods import Method, MethodConfig, method_class
 from .methods.held_out import held_out_rows
 from .methods.options import keywords
 from .metrics import parse_metric
-from .ranks import processes
-from .search_space import Range, Values, describe, setting_value, space_of
+from .search_space import Range, Values, describe, space_of
 from .study_file import opened
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class Tuning:
             chosen["epochs"] = self.best.epoch
             usual = method_class(self.method).config_class()
             for name, value in NOTHING_HELD_OUT.items():
-                if chosen.get(name) or setting_value(usual, name):
+                if chosen.get(name) or usual.value(name):
                     chosen[name] = value
         return chosen
 
@@ -153,7 +154,7 @@ def tune(
         raise ConfigError(f"trials must be at least 1, not {trials}")
     if sampler not in SAMPLERS:
         raise ConfigError(f"sampler must be one of {', '.join(SAMPLERS)}, not {sampler!r}")
-    if processes() > 1:
+    if process_count() > 1:
         raise ConfigError("tuning runs in one process: start it without torchrun")
     data = labelled(data, "tune needs")
     if not isinstance(validation, (int, float)):
@@ -212,7 +213,7 @@ class _Task:
             told = {"training.metric": metric}
         # Calibration changes no ranking and trains twice: it is for the model of all examples.
         config = usual.replace_settings({**told, **settings, "calibration": "none"})
-        fixed = {full: setting_value(usual.replace_settings(settings), full) for full in fixed_names}
+        fixed = {full: usual.replace_settings(settings).value(full) for full in fixed_names}
         searched = _searched(method, data, config, fixed, space)
         if not searched:
             raise ConfigError(f"{name} has nothing to tune: it has no search space, and none is given")
@@ -262,7 +263,7 @@ class _Task:
             config = self.config.replace_settings(drawn)
         except ConfigError:  # they do not go together, and so the trial has failed
             return dict(drawn)
-        return {name: setting_value(config, name) for name in drawn}
+        return {name: config.value(name) for name in drawn}
 
 
 class _Search:
@@ -326,7 +327,7 @@ class _Search:
             elif _goes_by_its_length(model.config):
                 number = trial.number + 1
                 model.fit(task.train, on_epoch=lambda entry: note(f"trial {number}, epoch {entry['epoch']}"))
-                epoch = int(setting_value(model.config, "epochs"))
+                epoch = int(model.config.value("epochs"))
             else:
                 seen = self._watched(model, trial, note)
                 epoch = seen.index(max(seen)) + 1
@@ -366,7 +367,7 @@ def _goes_by_its_length(config: MethodConfig) -> bool:
     share of it on. An earlier epoch is then no shorter training. So the network is trained to its end, in the
     trial as in the model of all examples, and measured there.
     """
-    course = {name: setting_value(config, f"training.{name}") for name in ("schedule", "warmup", "average")}
+    course = {name: config.value(f"training.{name}") for name in ("schedule", "warmup", "average")}
     return bool(course["schedule"] != "constant" or course["warmup"] > 0 or course["average"] == "swa")
 
 

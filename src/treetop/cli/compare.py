@@ -120,12 +120,12 @@ def compare(
     (--validation), never on test data.
     """
     from ..comparison import compare as run_comparison
-    from ..ranks import processes
+    from ..machine import process_count
     from ..report.page import check_extra
     from ..studies import load_study
     from ..studies.verdicts import verdicts
 
-    if processes() > 1:
+    if process_count() > 1:
         raise ConfigError("compare starts its own processes: use --jobs, not torchrun")
     alone = report is not None and report.suffix.lower() in (".html", ".htm")
     if report is not None and alone:

@@ -120,7 +120,7 @@ def _names(paths: Sequence[Path], given: Sequence[str] | None) -> list[str]:
 
 def _subject(path: Path, name: str, truth: Dataset, depth: int, **how: Any) -> Subject:
     """A model that is asked, or predictions that are read."""
-    from ..memory import watch
+    from ..machine import watch_memory
     from ..predictions import Predictions
     from ..report.measuring import ask
     from ..report.pages import facts_of
@@ -129,7 +129,7 @@ def _subject(path: Path, name: str, truth: Dataset, depth: int, **how: Any) -> S
     if not path.is_dir():
         with step(f"Reading {path.name}"):
             return Subject(name, (Predictions.read(path),))
-    since, began = watch(), time.perf_counter()
+    since, began = watch_memory(), time.perf_counter()
     model = load_model(path, **how)
     loaded = time.perf_counter() - began
     with step(f"Asking {name}"):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from .. import progress
-from ..ranks import is_main
+from ..machine import is_main_process
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,7 +26,7 @@ def reporting(*, quiet: bool) -> Iterator[None]:
     """Shows the progress of everything inside, and its notes, unless ``quiet``."""
     token = _quiet.set(quiet)
     try:
-        with progress.listen(None if quiet or not is_main() else _reporter()):
+        with progress.listen(None if quiet or not is_main_process() else _reporter()):
             yield
     finally:
         _quiet.reset(token)
@@ -34,7 +34,7 @@ def reporting(*, quiet: bool) -> Iterator[None]:
 
 def note(message: str) -> None:
     """A sentence for the person at the keyboard; standard output stays free for data."""
-    if not _quiet.get() and is_main():
+    if not _quiet.get() and is_main_process():
         typer.echo(message, err=True)
 
 

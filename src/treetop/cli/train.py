@@ -95,10 +95,9 @@ def train(
     Several GPUs: torchrun --nproc-per-node 4 -m treetop train …
     """
     from ..checkpoints import keeping
-    from ..memory import peak_bytes
+    from ..machine import is_main_process, peak_memory
     from ..methods import make
     from ..methods.options import keywords
-    from ..ranks import is_main
     from ..store import check_target
 
     check_target(model)
@@ -114,18 +113,18 @@ def train(
     if held_out is not None and "validation" in keywords(classifier._fit):
         own["validation"] = held_out
     unfinished = model.with_name(f"{model.name}.unfinished")
-    if resume and is_main() and not unfinished.exists():
+    if resume and is_main_process() and not unfinished.exists():
         note(f"{unfinished}: there is nothing to go on from, so the training begins anew")
     trained = time.monotonic()
     with keeping(unfinished, resume=resume):
         classifier.fit(examples, **own)
-        if not is_main():  # another process of this training saves the model
+        if not is_main_process():  # another process of this training saves the model
             return
         if recipe is not None:
             classifier.statistics["recipe"] = recipe
         if not resume:  # what was spent before a kill is not known
             seconds = round(time.monotonic() - trained, 3)
-            classifier.statistics["spent"] = {"seconds": seconds, "peak_bytes": peak_bytes()}
+            classifier.statistics["spent"] = {"seconds": seconds, "peak_bytes": peak_memory()}
         with step(f"Saving {model}"):
             classifier.save(model)
     note_saved(model, examples, began)

@@ -22,19 +22,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import __version__, threads
-from ..checkpoints import digest_of
+from .. import __version__
+from ..arrays import write_array
 from ..data import Dataset
-from ..data.digest import files_digest
 from ..data.files import Output
+from ..digests import digest_of, files_digest
 from ..errors import TreetopError, UserError
+from ..machine import thread_count
 from ..metrics import DEFAULT_PROPENSITY, evaluate
 from ..predictions import Predictions
-from ..store import write_array
 from ..strings import Strings
 from .variants import Variant
 
-Ranked = npt.NDArray[np.int32]
+RankedIds = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Run:
     threads: int
     jobs: int
     treetop: str
-    ranked: Ranked = dataclasses.field(repr=False)
+    ranked: RankedIds = dataclasses.field(repr=False)
     """Texts × k, label numbers of the training data, best first; -1 where there are fewer."""
 
     def figure(self, name: str) -> float:
@@ -196,4 +196,4 @@ class Kept:
 
 def threads_of_one(wanted: int | None, jobs: int) -> int | None:
     """Runs that go on beside each other share the cores, unless they are told otherwise."""
-    return wanted if wanted is not None or jobs == 1 else max(threads.count(0) // jobs, 1)
+    return wanted if wanted is not None or jobs == 1 else max(thread_count(0) // jobs, 1)

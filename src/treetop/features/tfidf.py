@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .. import _native, store
+from .. import _native
+from ..arrays import typed
 from ..config import Config, setting
 from ..errors import ConfigError, DataError, ModelError
 from ..sparse import CsrArrays
@@ -191,7 +192,7 @@ class Tfidf:
         """The inverse of `state`. Arrays, memory-mapped ones too, are used where they lie."""
         tfidf = cls(config)
         try:
-            tfidf._use(store.typed(arrays, _ARRAYS))
+            tfidf._use(typed(arrays, _ARRAYS))
         except ValueError as error:
             raise ModelError(f"the TF-IDF arrays cannot be used: {error}") from None
         return tfidf

@@ -7,17 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy.typing as npt
 from scipy import sparse
 
-from .. import _native, store
+from .. import _native
+from ..arrays import under_prefix, with_prefix
 from ..progress import step
+from ..ranked import Ranked
 from ..sparse import Rows
-from ..tree import LabelTree
+from ..tree import LabelTree, member_seeds
 from .config import LinearConfig
-from .tree_model import Ranked, TreeModel
-
-
-def member_seeds(seed: int, count: int) -> list[int]:
-    """A seed for each tree: the given one for the first, others that a next ``seed`` will not meet."""
-    return [seed + (number << 32) for number in range(count)]
+from .tree_model import TreeModel
 
 
 def list_length(k: int) -> int:
@@ -67,18 +64,18 @@ class Forest:
         if len(self.models) == 1:
             return self.models[0].rank(X, k, beam=beam, threads=threads)
         lists = [model.rank(X, list_length(k), beam=beam, threads=threads) for model in self.models]
-        return _native.combine(lists, [1 / len(lists)] * len(lists), k, threads)
+        return Ranked(*_native.combine(lists, [1 / len(lists)] * len(lists), k, threads))
 
     def state(self) -> dict[str, npt.NDArray]:
         """Plain arrays for the store."""
         arrays: dict[str, npt.NDArray] = {}
         for number, model in enumerate(self.models):
-            arrays |= store.with_prefix(f"member{number}", model.state())
+            arrays |= with_prefix(f"member{number}", model.state())
         return arrays
 
     @classmethod
     def from_state(cls, arrays: Mapping[str, npt.NDArray], config: LinearConfig, n_features: int) -> Forest:
-        models = [TreeModel.from_state(store.under_prefix("member0", arrays), config, n_features)]
-        while members := store.under_prefix(f"member{len(models)}", arrays):
+        models = [TreeModel.from_state(under_prefix("member0", arrays), config, n_features)]
+        while members := under_prefix(f"member{len(models)}", arrays):
             models.append(TreeModel.from_state(members, config, n_features))
         return cls(models)

@@ -8,10 +8,10 @@ from scipy import sparse
 
 from .. import _native, checkpoints
 from ..progress import step
+from ..ranked import Ranked
 from ..sparse import Rows, csr_arrays, transpose
 from .config import LinearConfig
 from .level_weights import LevelWeights
-from .tree_model import Ranked
 
 
 class SingleLevel:
@@ -77,16 +77,18 @@ class SingleLevel:
 
         ``labels``: what to call the nodes.
         """
-        return _native.beam_search(
-            [self.weights.native],
-            self.config.transforms(1),
-            self.config.discounts(1),
-            [k],
-            labels,
-            *csr_arrays(X),
-            self.weights.n_features,
-            threads,
-            start=start,
+        return Ranked(
+            *_native.beam_search(
+                [self.weights.native],
+                self.config.transforms(1),
+                self.config.discounts(1),
+                [k],
+                labels,
+                *csr_arrays(X),
+                self.weights.n_features,
+                threads,
+                start=start,
+            )
         )
 
     def dense(self) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:

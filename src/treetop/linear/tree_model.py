@@ -9,17 +9,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .. import _native, checkpoints, store
+from .. import _native, checkpoints
+from ..arrays import typed, under_prefix, with_prefix
 from ..data.dataset import label_matrix
 from ..errors import ConfigError, DataError, ModelError
 from ..progress import step
+from ..ranked import Ranked
 from ..sparse import Rows, binarize, csr_arrays, merge_columns, normalize_rows, transpose
 from ..tree import LabelTree
 from .config import LinearConfig
 from .level_weights import LevelWeights
 from .solved import Solved
-
-Ranked = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]
 
 
 class TreeModel:
@@ -155,24 +155,26 @@ class TreeModel:
     def _search(self, X: Rows, levels: int, beams: list[int], threads: int) -> Ranked:
         whole = levels == self.tree.depth
         try:
-            return _native.beam_search(
-                [level.native for level in self.levels[:levels]],
-                self.config.transforms(self.tree.depth)[:levels],
-                self.config.discounts(self.tree.depth)[:levels],
-                beams,
-                self.tree.labels if whole else None,
-                *csr_arrays(X),
-                self.n_features,
-                threads,
+            return Ranked(
+                *_native.beam_search(
+                    [level.native for level in self.levels[:levels]],
+                    self.config.transforms(self.tree.depth)[:levels],
+                    self.config.discounts(self.tree.depth)[:levels],
+                    beams,
+                    self.tree.labels if whole else None,
+                    *csr_arrays(X),
+                    self.n_features,
+                    threads,
+                )
             )
         except ValueError as error:
             raise DataError(f"the model cannot be searched: {error}") from None
 
     def state(self) -> dict[str, npt.NDArray]:
         """Plain arrays for the store."""
-        arrays = store.with_prefix("tree", self.tree.state())
+        arrays = with_prefix("tree", self.tree.state())
         for number, level in enumerate(self.levels):
-            arrays |= store.with_prefix(f"level{number}", level.state())
+            arrays |= with_prefix(f"level{number}", level.state())
         for number, solved in enumerate(self.solved or ()):
             arrays |= {
                 f"solved{number}.positives": solved.positives,
@@ -184,10 +186,10 @@ class TreeModel:
     def from_state(
         cls, arrays: Mapping[str, npt.NDArray], config: LinearConfig, n_features: int
     ) -> TreeModel:
-        tree = LabelTree.from_state(store.under_prefix("tree", arrays))
+        tree = LabelTree.from_state(under_prefix("tree", arrays))
         model = cls(tree, [], config, n_features)
         for number in range(tree.depth):
-            level = store.typed(store.under_prefix(f"level{number}", arrays), LevelWeights.TYPES)
+            level = typed(under_prefix(f"level{number}", arrays), LevelWeights.TYPES)
             model.levels.append(model._level(number, level))
         if "solved0.positives" in arrays:
             model.solved = tuple(model._solved(number, arrays) for number in range(tree.depth))
@@ -195,7 +197,7 @@ class TreeModel:
 
     def _solved(self, number: int, arrays: Mapping[str, npt.NDArray]) -> Solved:
         types = {"positives": np.int64, "examples": np.int64}
-        solved = Solved(**store.typed(store.under_prefix(f"solved{number}", arrays), types))
+        solved = Solved(**typed(under_prefix(f"solved{number}", arrays), types))
         if len(solved.positives) != self.tree.sizes[number]:
             raise ModelError("the counts of the examples that a level was solved with do not fit its tree")
         return solved

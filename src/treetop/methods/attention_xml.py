@@ -142,7 +142,7 @@ class AttentionXML(ClusteredMethod, WordMethod):
 
 
 def shortlisted(
-    true: sparse.csr_matrix, indptr: npt.NDArray[np.int64], found: npt.NDArray[np.int64], most: int
+    true: sparse.csr_matrix, indptr: npt.NDArray[np.int64], found: npt.NDArray[np.int32], most: int
 ) -> sparse.csr_matrix:
     """Texts × nodes, ``most`` of each text: first those both true and found, then true, then found ones."""
     counts = np.diff(indptr)

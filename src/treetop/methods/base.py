@@ -16,15 +16,18 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .. import calibration, store, threads
+from .. import calibration, store
+from ..arrays import typed, under_prefix, with_prefix
 from ..calibration import Calibration
 from ..config import Config, setting
 from ..data import Dataset
 from ..data.columns import is_frame
 from ..data.frames import TextColumns, labelled
 from ..errors import ConfigError, DataError, ModelError, TreetopError
+from ..machine import thread_count
 from ..predictions import Predictions, check_threshold
 from ..progress import step
+from ..ranked import Ranked
 from ..search_space import SearchSpace
 from ..strings import Strings
 from .held_out import held_out_rows
@@ -38,7 +41,6 @@ if TYPE_CHECKING:
     from ..explanation import Explanation
     from ..metrics import Metrics
 
-Ranked = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]
 LABELS_SHOWN = 5
 LABELS_ABOVE_THRESHOLD = 100
 
@@ -289,12 +291,12 @@ class Method(ABC):
     def to_stored(self) -> store.Stored:
         """What `save` writes."""
         labels = self._fitted()
-        arrays = store.with_prefix("labels", labels.state()) | {"label_counts": self.label_counts}
+        arrays = with_prefix("labels", labels.state()) | {"label_counts": self.label_counts}
         if self.label_texts is not None:
-            arrays |= store.with_prefix("label_texts", self.label_texts.state())
+            arrays |= with_prefix("label_texts", self.label_texts.state())
         if self.calibration is not None:
-            arrays |= store.with_prefix("calibration", self.calibration.state())
-        arrays |= store.with_prefix("model", self._state())
+            arrays |= with_prefix("calibration", self.calibration.state())
+        arrays |= with_prefix("model", self._state())
         return store.Stored(self.name, self.config.to_dict(), self.statistics, arrays)
 
     @classmethod
@@ -302,17 +304,17 @@ class Method(ABC):
         """The model a folder holds; `treetop.load` finds the right class."""
         try:
             model = cls(**stored.config)
-            model.labels = Strings.from_state(store.under_prefix("labels", stored.arrays))
+            model.labels = Strings.from_state(under_prefix("labels", stored.arrays))
             if "label_texts.offsets" in stored.arrays:
-                model.label_texts = Strings.from_state(store.under_prefix("label_texts", stored.arrays))
-            model.label_counts = store.typed(stored.arrays, {"label_counts": np.int64})["label_counts"]
+                model.label_texts = Strings.from_state(under_prefix("label_texts", stored.arrays))
+            model.label_counts = typed(stored.arrays, {"label_counts": np.int64})["label_counts"]
             if len(model.label_counts) != len(model.labels):
                 raise ModelError(f"{len(model.label_counts):,} label counts for {len(model.labels):,} labels")
             model.statistics = checked_statistics(stored.data)
             if "calibration" in model.statistics:
                 map_class = calibration.kind_named(model.statistics["calibration"]["kind"])
-                model.calibration = map_class.from_state(store.under_prefix("calibration", stored.arrays))
-            model._restore(store.under_prefix("model", stored.arrays))
+                model.calibration = map_class.from_state(under_prefix("calibration", stored.arrays))
+            model._restore(under_prefix("model", stored.arrays))
         except (LookupError, ValueError, TypeError, AttributeError, TreetopError) as error:
             raise ModelError(f"{where}: the model cannot be put together ({error})") from error
         return model
@@ -423,7 +425,7 @@ class Method(ABC):
     @property
     def threads(self) -> int:
         """Threads to use now."""
-        return threads.count(self.config.threads)
+        return thread_count(self.config.threads)
 
     def __repr__(self) -> str:
         state = "not fitted" if self.labels is None else f"{len(self.labels):,} labels"

@@ -16,24 +16,21 @@ import torch
 from scipy import sparse
 
 from .._native import combine
+from ..arrays import under_prefix, with_prefix
 from ..config import part, setting
 from ..data import Dataset
 from ..errors import ConfigError, ModelError
 from ..features import Tfidf, TfidfConfig
-from ..features.encoder import Vectors
+from ..features.joined import Vectors
 from ..neural.batches import Examples
 from ..neural.device import chosen_device, memory_told, using_threads
 from ..neural.encoder_network import HeadedEncoder, vectors_and_labels
 from ..neural.heads import Counts
 from ..neural.ranking import as_lists
-from ..store import under_prefix, with_prefix
-from .base import Ranked
+from ..ranked import DEPTH, Ranked
 from .cat_rankers import CatRankers, CatRankersConfig
 from .encoded import EncodedConfig, EncodedMethod
 from .features import fitted_tfidf
-
-DEPTH = 50
-"""Labels that network and rankers list at least: a label may be low in one list and high in the other."""
 
 
 @dataclass(frozen=True)
@@ -129,8 +126,8 @@ class CatRankedMethod(EncodedMethod):
             vectors, labels, scores = self._seen(self._examples(dataset), device, depth if share else 0)
         lists: list[Ranked] = [as_lists(labels, scores)] if share else []
         lists.append(self.rankers.rank(dataset.texts, vectors, depth if share else k, threads=self.threads))
-        ranked = lists[0] if len(lists) == 1 else combine(lists, [share, 1 - share], k, self.threads)
-        return ranked[0], self.used[ranked[1]].astype(np.int32), ranked[2]
+        ranked = lists[0] if len(lists) == 1 else Ranked(*combine(lists, [share, 1 - share], k, self.threads))
+        return ranked._replace(labels=self.used[ranked.labels].astype(np.int32))
 
     def _vectors(self, examples: Examples, device: torch.device) -> Vectors:
         return self._seen(examples, device, 0)[0]

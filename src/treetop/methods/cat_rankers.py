@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from ..arrays import under_prefix, with_prefix
 from ..config import Config, part
 from ..errors import ConfigError
 from ..features import Tfidf, TfidfConfig
-from ..features.encoder import Vectors, side_by_side
+from ..features.joined import Vectors, side_by_side
 from ..linear import LinearConfig, TreeModel
-from ..store import under_prefix, with_prefix
+from ..ranked import Ranked
 from ..strings import Strings
 from ..tree import FROM_EXAMPLES, TreeConfig, trees_of
-from .base import Ranked
 from .features import USUAL_TFIDF
 
 USUAL_TREE = TreeConfig(leaf_size=100)

@@ -22,9 +22,9 @@ from ..linear import LinearConfig, TreeModel
 from ..linear.config import COST_SPACE
 from ..linear.explain_path import explain_path
 from ..linear.update import UpdateConfig, updated
+from ..ranked import Ranked
 from ..tree import LabelTree
-from ..tree_growth import with_labels
-from .base import Ranked
+from ..tree.growth import with_labels
 from .features import TFIDF_SPACE, FeatureConfig, FeatureMethod
 
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy.typing as npt
 
+from ..arrays import under_prefix, with_prefix
 from ..config import part, setting
 from ..data import Dataset
 from ..neural.encoder import Encoder, EncoderConfig, rebuilt
 from ..neural.pretrained import pretrained
 from ..neural.tokenizer import Tokenizer
-from ..store import under_prefix, with_prefix
+from ..ranked import Ranked
 from ..strings import Strings
-from .base import Ranked
 from .neural import NeuralConfig, NeuralMethod, Tokens
 
 

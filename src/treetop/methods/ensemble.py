@@ -26,6 +26,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from .. import _native, store
+from ..arrays import typed, under_prefix, with_prefix
 from ..config import setting
 from ..data import Dataset
 from ..data.frames import labelled
@@ -33,9 +34,10 @@ from ..errors import ConfigError, DataError, ModelError
 from ..explanation import Explanation, Part, listed_score, stacked, summed
 from ..predictions import Predictions
 from ..progress import step
+from ..ranked import Ranked
 from ..strings import Strings
 from . import make, method_class
-from .base import Method, MethodConfig, Ranked
+from .base import Method, MethodConfig
 from .held_out import held_out_rows
 from .stacking import Stack
 
@@ -271,7 +273,7 @@ class Ensemble(Method):
         lists = self._lists(dataset, max(k, self.config.depth))
         if self.stack is not None:
             return self.stack.combine(lists, k, self.label_counts, self.config.depth)
-        return _native.combine(lists, self.weights.tolist(), k, self.threads)
+        return Ranked(*_native.combine(lists, self.weights.tolist(), k, self.threads))
 
     def _explain(self, dataset: Dataset, label: int) -> Explanation:  # type: ignore[override]
         name = self._fitted()[label]
@@ -302,10 +304,10 @@ class Ensemble(Method):
             self._lend_threads(member)
             ranked = member.predict(dataset, min(depth, len(member._fitted())))
             ids = ranked.indices if new_ids is None else new_ids[ranked.indices]
-            lists.append((ranked.indptr, ids, ranked.scores))
+            lists.append(Ranked(ranked.indptr, ids, ranked.scores))
         if self.config.rule == "rank":
             longest = np.max([np.diff(indptr) for indptr, _, _ in lists], axis=0)
-            lists = [(indptr, ids, _relevance(indptr, longest)) for indptr, ids, _ in lists]
+            lists = [Ranked(indptr, ids, _relevance(indptr, longest)) for indptr, ids, _ in lists]
         return lists
 
     def _lend_threads(self, member: Method) -> None:
@@ -330,24 +332,24 @@ class Ensemble(Method):
     def _state(self) -> dict[str, npt.NDArray]:
         arrays: dict[str, npt.NDArray] = {"weights": self.weights}
         if self.stack is not None:
-            arrays |= store.with_prefix("stack", self.stack.state())
+            arrays |= with_prefix("stack", self.stack.state())
         for number, (member, new_ids) in enumerate(zip(self.members, self._new_ids, strict=True)):
-            arrays |= store.with_prefix(f"members.{number}", member.to_stored().arrays)
+            arrays |= with_prefix(f"members.{number}", member.to_stored().arrays)
             if new_ids is not None:
                 arrays[f"new_ids.{number}"] = new_ids
         return arrays
 
     def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None:
         for number, entry in enumerate(self.statistics.pop("members")):
-            own = store.under_prefix(f"members.{number}", arrays)
+            own = under_prefix(f"members.{number}", arrays)
             stored = store.Stored(entry["method"], entry["config"], entry["data"], own)
             self.members.append(method_class(stored.method).from_stored(stored, f"member {number + 1}"))
             self._new_ids.append(self._stored_ids(number, arrays))
-        self.weights = store.typed(arrays, {"weights": np.float64})["weights"]
+        self.weights = typed(arrays, {"weights": np.float64})["weights"]
         if len(self.weights) != len(self.members) or not (self.weights >= 0).all() or not self.members:
             raise ModelError("an ensemble needs a weight of at least 0 for each member")
         if self.config.rule == "stacked":
-            curves = store.under_prefix("stack", arrays)
+            curves = under_prefix("stack", arrays)
             self.stack = Stack.from_state(curves, len(self.members))
         self._check_inputs()
 
@@ -359,7 +361,7 @@ class Ensemble(Method):
             if count != total:
                 raise ModelError(f"member {number + 1} has {count:,} labels, the ensemble {total:,}")
             return None
-        new_ids = store.typed(arrays, {name: np.int32})[name]
+        new_ids = typed(arrays, {name: np.int32})[name]
         if len(new_ids) != count or (count and not 0 <= new_ids.min() <= new_ids.max() < total):
             raise ModelError(f"the labels of member {number + 1} are not among those of the ensemble")
         return new_ids

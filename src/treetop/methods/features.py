@@ -9,19 +9,19 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .. import store
+from ..arrays import typed, under_prefix, with_prefix
 from ..config import part, setting
 from ..data import Dataset
 from ..errors import ConfigError, DataError, ModelError
 from ..features import Tfidf, TfidfConfig
 from ..features.text_terms import TextTerms
-from ..linear.forest import member_seeds
 from ..progress import step
 from ..search_space import SearchSpace
 from ..sparse import Rows, around, csr_arrays
 from ..strings import Strings
-from ..tree import FROM_EXAMPLES, LabelTree, TreeConfig, trees_of, used_vectors
-from ..tree_growth import nearest_clusters, with_labels
+from ..tree import FROM_EXAMPLES, LabelTree, TreeConfig, member_seeds, trees_of
+from ..tree.growth import nearest_clusters, with_labels
+from ..tree.label_vectors import used_vectors
 from .base import Method, MethodConfig
 
 TFIDF_SPACE: SearchSpace = {
@@ -172,15 +172,15 @@ class FeatureMethod(Method):
     def _feature_state(self) -> dict[str, npt.NDArray]:
         arrays: dict[str, npt.NDArray] = {"n_features": np.array([self.n_features])}
         if self.tfidf is not None:
-            arrays |= store.with_prefix("tfidf", self.tfidf.state())
+            arrays |= with_prefix("tfidf", self.tfidf.state())
         for name, matrix in zip(("X", "Y"), self.kept or (), strict=False):
             indptr, indices, data = csr_arrays(matrix)
-            arrays |= store.with_prefix(f"data.{name}", {"indptr": indptr, "indices": indices, "data": data})
+            arrays |= with_prefix(f"data.{name}", {"indptr": indptr, "indices": indices, "data": data})
         return arrays
 
     def _restore_features(self, arrays: Mapping[str, npt.NDArray]) -> None:
         self.n_features = int(arrays["n_features"][0])
-        tfidf = store.under_prefix("tfidf", arrays)
+        tfidf = under_prefix("tfidf", arrays)
         self.tfidf = Tfidf.from_state(self.config.tfidf, tfidf) if tfidf else None
         if self.config.keep_data:
             columns = {"X": self.n_features, "Y": len(self._fitted())}
@@ -207,7 +207,7 @@ _MATRIX_ARRAYS: dict[str, type[np.generic]] = {"indptr": np.int64, "indices": np
 
 def _stored_matrix(name: str, arrays: Mapping[str, npt.NDArray], columns: int) -> sparse.csr_matrix:
     """A matrix of the training examples, left on the disk until an update reads it."""
-    plain = store.typed(store.under_prefix(f"data.{name}", arrays), _MATRIX_ARRAYS)
+    plain = typed(under_prefix(f"data.{name}", arrays), _MATRIX_ARRAYS)
     return around(**plain, shape=(len(plain["indptr"]) - 1, columns), checked=False)
 
 

@@ -18,7 +18,7 @@ from scipy import sparse
 from ..config import part, setting
 from ..data import Dataset
 from ..errors import ConfigError
-from ..features.encoder import Vectors
+from ..features.joined import Vectors
 from ..neural.batches import Examples
 from ..neural.config import TrainingConfig
 from ..neural.encoder import EncoderConfig

@@ -27,14 +27,12 @@ from ..metrics import Metrics, evaluate
 from ..neighbours import VOTE_SPACE, Neighbours, NeighboursConfig
 from ..predictions import Predictions
 from ..progress import step
+from ..ranked import DEPTH, Ranked
 from ..sparse import Rows
 from ..tree import LabelTree
-from .base import Ranked
 from .tree_linear import TreeLinear, TreeLinearConfig
 from .xr_linear import XR_SPACE
 
-DEPTH = 50
-"""Labels that each half lists at least: a label may be low in one list and high in the other."""
 GRID = tuple(step / 20 for step in range(1, 20))
 """The weights to choose from, beside 0."""
 KEPT = ("P@1", "P@3", "P@5")
@@ -150,7 +148,7 @@ class Hybrid(TreeLinear):
             return super()._rank(dataset, k, beam=beam)
         assert self.forest is not None
         lists = self._lists(self.forest, self.neighbours, self._features(dataset), max(k, DEPTH), beam)
-        return _native.combine(lists, [1 - self.weight, self.weight], k, self.threads)
+        return Ranked(*_native.combine(lists, [1 - self.weight, self.weight], k, self.threads))
 
     def _lists(
         self,
@@ -160,8 +158,11 @@ class Hybrid(TreeLinear):
         depth: int,
         beam: tuple[int, ...] | None = None,
     ) -> list[Ranked]:
-        indptr, labels, scores = forest.rank(X, depth, beam=beam, threads=self.threads)
-        return [(indptr, labels, np.sqrt(scores)), neighbours.rank(X, depth, threads=self.threads)]
+        linear = forest.rank(X, depth, beam=beam, threads=self.threads)
+        return [
+            linear._replace(scores=np.sqrt(linear.scores)),
+            neighbours.rank(X, depth, threads=self.threads),
+        ]
 
     def _explain(  # type: ignore[override]
         self, dataset: Dataset, label: int, *, beam: tuple[int, ...] | None = None

@@ -9,14 +9,15 @@ from typing import Any
 import numpy.typing as npt
 from scipy import sparse
 
+from ..arrays import under_prefix, with_prefix
 from ..config import part, setting
 from ..data import Dataset
 from ..errors import ConfigError, DataError
-from ..features.encoder import TextEncoder, Tokens, Vectors, side_by_side
+from ..features.joined import Vectors, side_by_side
 from ..neural.config import TrainingConfig
 from ..neural.encoder import EncoderConfig
+from ..neural.text_encoder import TextEncoder, Tokens
 from ..sparse import Rows
-from ..store import under_prefix, with_prefix
 from ..strings import Strings
 from .features import FeatureConfig, FeatureMethod
 

@@ -21,7 +21,8 @@ import torch
 from scipy import sparse
 
 from .. import checkpoints
-from ..features.encoder import Tokens, Vectors, side_by_side
+from ..arrays import under_prefix, with_prefix
+from ..features.joined import Vectors, side_by_side
 from ..linear import LinearConfig
 from ..linear.single_level import SingleLevel
 from ..linear.tree_model import relevance_chain
@@ -30,11 +31,11 @@ from ..neural.config import training_settings
 from ..neural.device import chosen_device, chosen_precision, seeded, using_threads
 from ..neural.encoder_network import EncoderNetwork
 from ..neural.resuming import TrainingStates
+from ..neural.text_encoder import Tokens
 from ..neural.training import Course, Training
+from ..ranked import Ranked
 from ..sparse import binarize, normalize_rows
-from ..store import under_prefix, with_prefix
 from ..tree import LabelTree
-from .base import Ranked
 
 if TYPE_CHECKING:
     from .xr_transformer import XRTransformer
@@ -196,7 +197,7 @@ class LevelTuning:
         )
         if level and beam is None:  # the levels above were left out
             indptr, nodes = shortlist.indptr.astype(np.int64), shortlist.indices.astype(np.int32)
-            beam = indptr, nodes, shortlist.data
+            beam = Ranked(indptr, nodes, shortlist.data)
         return rankers.rank(features, max(self.config.shortlist, 1), start=beam, threads=self.method.threads)
 
 

@@ -11,7 +11,7 @@ from ..config import part
 from ..data import Dataset
 from ..explanation import Explanation
 from ..neighbours import VOTE_SPACE, Neighbours, NeighboursConfig
-from .base import Ranked
+from ..ranked import Ranked
 from .features import TFIDF_SPACE, FeatureConfig, FeatureMethod
 
 

@@ -16,9 +16,11 @@ import torch
 from scipy import sparse
 
 from .. import checkpoints
+from ..arrays import under_prefix, with_prefix
 from ..config import part, setting
 from ..data import Dataset
 from ..data.digest import data_digest, string_arrays
+from ..digests import digest_of
 from ..errors import ConfigError, DataError, ModelError
 from ..features import Tfidf, TfidfConfig
 from ..metrics import Metrics, evaluate, inverse_propensity, parse_metric
@@ -32,9 +34,9 @@ from ..neural.ranking import Pass, rank
 from ..neural.resuming import TrainingStates
 from ..neural.training import Course, Judge, OnEpoch, Training
 from ..predictions import Predictions
-from ..store import under_prefix, with_prefix
+from ..ranked import Ranked
 from ..strings import Strings
-from .base import Method, MethodConfig, Ranked
+from .base import Method, MethodConfig
 from .held_out import held_out_rows
 
 Tokens = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]
@@ -216,7 +218,7 @@ class NeuralMethod(Method):
         assert self.network is not None
         if checkpoints.folder() is None:
             return None
-        return checkpoints.digest_of(*map(to_array, self.network.state_dict().values()))
+        return digest_of(*map(to_array, self.network.state_dict().values()))
 
     def _state_name(
         self,
@@ -275,7 +277,7 @@ class NeuralMethod(Method):
         way = self._pass(chosen_device(self.config.device))
         with using_threads(self.threads), memory_told():
             indptr, columns, scores = rank(self.network, examples, min(k, len(self.used)), way)
-        return indptr, self.used[columns].astype(np.int32), scores
+        return Ranked(indptr, self.used[columns].astype(np.int32), scores)
 
     def _pass(self, device: torch.device) -> Pass:
         """Larger batches than in training: no gradients are kept."""

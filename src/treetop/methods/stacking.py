@@ -22,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .. import store
+from ..arrays import typed, under_prefix
 from ..errors import ModelError
-from .base import Ranked
+from ..ranked import Ranked
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -118,7 +118,7 @@ class Stack:
         chosen = order[np.arange(len(texts)) - firsts[texts] < k]
         indptr = np.append(0, np.cumsum(np.minimum(np.diff(firsts), k)))
         probabilities = 1 / (1 + np.exp(-_falling(odds[chosen], listed[chosen], pairs.texts[chosen])))
-        return indptr, pairs.labels[chosen].astype(np.int32), probabilities.astype(np.float32)
+        return Ranked(indptr, pairs.labels[chosen].astype(np.int32), probabilities.astype(np.float32))
 
     def of_counts(self, counts: Ints) -> Floats:
         """What the numbers of training examples add to the log-odds."""
@@ -146,12 +146,12 @@ class Stack:
     @classmethod
     def from_state(cls, arrays: Mapping[str, npt.NDArray], members: int) -> Stack:
         curves = []
-        plain = store.typed(arrays, {"missing": np.float64, "bias": np.float64, "bounded": np.int8})
+        plain = typed(arrays, {"missing": np.float64, "bias": np.float64, "bounded": np.int8})
         if [len(plain[name]) for name in ("missing", "bias", "bounded")] != [members, 1, members + 1]:
             raise ModelError("the ensemble has curves of other members than it has")
         for number in range(members + 1):
             types = {"knots": np.float64, "values": np.float64}
-            own = store.typed(store.under_prefix(f"curve{number}", arrays), types)
+            own = typed(under_prefix(f"curve{number}", arrays), types)
             curve = Curve(**own, bounded=bool(plain["bounded"][number]))
             if len(curve.knots) != len(curve.values) or not (np.diff(curve.knots) > 0).all():
                 raise ModelError(f"curve {number + 1} of the ensemble is damaged")

@@ -16,10 +16,9 @@ from ..explanation import Explanation
 from ..linear import Forest, LinearConfig
 from ..linear.config import COST_SPACE
 from ..linear.explain_path import explain_forest
-from ..linear.forest import member_seeds
 from ..linear.update import UpdateConfig, updated
-from ..tree import LabelTree, TreeConfig
-from .base import Ranked
+from ..ranked import Ranked
+from ..tree import LabelTree, TreeConfig, member_seeds
 from .features import TFIDF_SPACE, FeatureConfig, FeatureMethod
 
 TREE_SPACE = TFIDF_SPACE | COST_SPACE | {"linear.beam": (10, 20, 50)}

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy.typing as npt
 from torch import nn
 
+from ..arrays import under_prefix, with_prefix
 from ..config import part
 from ..neural.words import Words, WordsConfig
-from ..store import under_prefix, with_prefix
 from ..strings import Strings
 from .neural import NeuralConfig, NeuralMethod, Tokens
 

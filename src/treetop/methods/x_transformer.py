@@ -19,10 +19,11 @@ import numpy.typing as npt
 from scipy import sparse
 
 from .. import checkpoints
+from ..arrays import typed, under_prefix, with_prefix
 from ..config import part, setting
 from ..data import Dataset
 from ..errors import ConfigError, ModelError
-from ..features.encoder import Tokens, Vectors, side_by_side
+from ..features.joined import Vectors, side_by_side
 from ..linear import LinearConfig
 from ..linear.config import COST_SPACE
 from ..linear.level_weights import LevelWeights
@@ -33,12 +34,12 @@ from ..neural.config import training_settings
 from ..neural.device import chosen_device, seeded, using_threads
 from ..neural.encoder_network import EncoderNetwork
 from ..neural.resuming import TrainingStates
+from ..neural.text_encoder import Tokens
 from ..neural.training import Training
+from ..ranked import Ranked
 from ..search_space import SearchSpace
 from ..sparse import binarize, normalize_rows
-from ..store import typed, under_prefix, with_prefix
 from ..tree import LabelTree, TreeConfig, trees_of
-from .base import Ranked
 from .joined_features import JoinedConfig, JoinedMethod
 
 X_SPACE: SearchSpace = COST_SPACE | {"training.learning_rate": (5e-5, 1e-4, 2e-4), "visited": (5, 10, 20)}
@@ -181,7 +182,7 @@ class XTransformer(JoinedMethod):
         best, values = np.take_along_axis(best, order, 1), np.take_along_axis(values, order, 1)
         indptr = np.arange(len(vectors) + 1, dtype=np.int64) * k
         matched = np.exp(-(np.maximum(0, 1 - values) ** 2)).astype(np.float32)
-        return indptr, best.astype(np.int32).reshape(-1), matched.reshape(-1)
+        return Ranked(indptr, best.astype(np.int32).reshape(-1), matched.reshape(-1))
 
     def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
         assert self.tfidf is not None and dataset.texts is not None

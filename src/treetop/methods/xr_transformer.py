@@ -16,9 +16,9 @@ from ..data import Dataset
 from ..errors import ConfigError
 from ..linear import LinearConfig, TreeModel
 from ..linear.config import COST_SPACE
+from ..ranked import Ranked
 from ..search_space import SearchSpace
 from ..tree import FROM_EXAMPLES, LabelTree, TreeConfig, trees_of
-from .base import Ranked
 from .cat_rankers import USUAL_RANKERS, USUAL_TREE
 from .joined_features import JoinedConfig, JoinedMethod
 from .level_tuning import BOOTSTRAPS, LevelTuning

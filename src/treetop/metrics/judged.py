@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .. import _native, threads
+from .. import _native
 from ..data import Dataset
 from ..data.frames import labelled
 from ..errors import ConfigError, DataError
+from ..machine import thread_count
 from ..predictions import Predictions, sort_rows
 from .propensity import DEFAULT_PROPENSITY, inverse_propensity
 
@@ -145,5 +146,5 @@ def hits(predictions: Predictions, truth: sparse.csr_matrix) -> npt.NDArray[np.b
         np.ascontiguousarray(truth.indices, np.int32),
         predictions.indptr,
         predictions.indices,
-        threads.count(0),
+        thread_count(0),
     ).view(np.bool_)

@@ -11,13 +11,13 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from .. import ranks
+from ..machine import process_count, process_rank
 from .optimizers import sparse_tables
 
 
 def join(device: torch.device) -> None:
     """Meets the other processes, if there are any."""
-    if ranks.processes() > 1 and not dist.is_initialized():
+    if process_count() > 1 and not dist.is_initialized():
         if device.type == "cuda":
             torch.cuda.set_device(device)  # where NCCL puts objects that are sent
         dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
@@ -26,7 +26,7 @@ def join(device: torch.device) -> None:
 
 def share(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """What this process takes of a batch. Neighbours in a batch are of like length, so all get alike work."""
-    return rows[ranks.rank() :: ranks.processes()]
+    return rows[process_rank() :: process_count()]
 
 
 def reseed(seed: int, step: int, *, alike: bool = False) -> None:
@@ -36,7 +36,7 @@ def reseed(seed: int, step: int, *, alike: bool = False) -> None:
     it would have done.
     """
     if dist.is_initialized():
-        mixed = np.random.SeedSequence([seed, step, ranks.processes() if alike else ranks.rank()])
+        mixed = np.random.SeedSequence([seed, step, process_count() if alike else process_rank()])
         torch.manual_seed(int(mixed.generate_state(1, np.uint64)[0]))
 
 

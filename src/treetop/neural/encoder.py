@@ -41,7 +41,9 @@ class EncoderConfig(Config):
     """Which transformer, and how its states become one vector."""
 
     encoder: str = setting(
-        "sentence-transformers/all-MiniLM-L6-v2", "name on the hub, or folder, of a pretrained transformer"
+        "sentence-transformers/all-MiniLM-L6-v2",
+        "pretrained transformer: its name on the hub, or a local folder",
+        names_file=True,
     )
     pooling: str = setting(
         "mean",

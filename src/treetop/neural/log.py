@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from .. import checkpoints, ranks
+from .. import checkpoints
 from ..errors import ConfigError
+from ..machine import is_main_process
 
 FILE = "log.jsonl"
 
@@ -16,12 +17,12 @@ class Log:
     """Every entry goes to ``log.jsonl`` beside the states that a training can go on from."""
 
     def __init__(self, tensorboard: str | None) -> None:
-        self._board = _board(tensorboard) if tensorboard and ranks.is_main() else None
+        self._board = _board(tensorboard) if tensorboard and is_main_process() else None
 
     def add(self, **entry: Any) -> None:
         """``step`` is what TensorBoard draws the other numbers over."""
         folder = checkpoints.folder()
-        if folder is not None and ranks.is_main():
+        if folder is not None and is_main_process():
             folder.mkdir(parents=True, exist_ok=True)
             with Path(folder / FILE).open("a", encoding="utf-8") as file:
                 file.write(json.dumps(entry) + "\n")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -14,11 +13,10 @@ import torch
 from torch import nn
 
 from ..progress import step
+from ..ranked import Ranked
 from .batches import Batch, Examples, sorted_plan
 from .network import Network
 
-Ranked = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float32]]
-Number = TypeVar("Number", np.int32, np.int64)
 MANY = 10_000
 """Texts that are worth a progress bar."""
 ON_PROCESSOR = 1 << 20
@@ -39,24 +37,22 @@ class Pass:
 
 def rank(network: Network, examples: Examples, k: int, way: Pass) -> Ranked:
     """``indptr, labels, scores``: the ``k`` best of every text, best first; fewer if no more are found."""
-    labels = torch.zeros((len(examples), k), dtype=torch.int64, device=way.device)
+    labels = torch.zeros((len(examples), k), dtype=torch.int32, device=way.device)
     scores = torch.zeros((len(examples), k), device=way.device)
 
     def use(batch: Batch) -> None:
         values, ids = network.top(batch, k)
-        scores[batch.rows], labels[batch.rows] = values.float(), ids
+        scores[batch.rows], labels[batch.rows] = values.float(), ids.int()
 
     for_each_batch("Ranking labels", network, use, examples, way)
     return as_lists(labels.cpu().numpy(), scores.cpu().numpy())
 
 
-def as_lists(
-    labels: npt.NDArray[Number], scores: npt.NDArray[np.float32]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[Number], npt.NDArray[np.float32]]:
+def as_lists(labels: npt.NDArray[np.int32], scores: npt.NDArray[np.float32]) -> Ranked:
     """Texts × k → lists. A score below 0 marks a place that is left over."""
     real = scores >= 0
     indptr = np.concatenate([[0], np.cumsum(real.sum(1), dtype=np.int64)])
-    return indptr, labels[real], scores[real]
+    return Ranked(indptr, labels[real], scores[real])
 
 
 def make_ready(network: nn.Module, device: torch.device) -> None:

@@ -11,8 +11,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from .. import checkpoints, ranks
-from ..store import under_prefix, with_prefix
+from .. import checkpoints
+from ..arrays import under_prefix, with_prefix
+from ..machine import is_main_process
 from .arrays import to_array, to_tensor
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class TrainingStates:
 
         The first process alone does; others, whose clocks may differ, wait for it at the next gradients.
         """
-        if self.name is not None and ranks.is_main():
+        if self.name is not None and is_main_process():
             checkpoints.keep_latest(self.name, training.course.step, _arrays_of(training))
 
     def load(self, training: Training) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from .. import ranks
+from ..machine import process_count
 from .batches import Ragged, Shape
 from .optimizers import RowAdam
 
@@ -45,7 +45,7 @@ def can_record(training: Training) -> bool:
         and training.precision != torch.float16
         and not config.deterministic
         and (not config.compile or training.network.records_compiled)
-        and ranks.processes() == 1
+        and process_count() == 1
         and training.micro >= training.batch_size
         and not any(isinstance(optimizer, RowAdam) for optimizer in training.optimizers)
         and training.examples.parts_on(training.device) is not None

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ..checkpoints import digest_of
+from ..digests import digest_of
 from ..errors import TreetopError
 from .arrays import to_array
 from .batches import Examples

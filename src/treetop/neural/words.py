@@ -38,14 +38,16 @@ class WordsConfig(Config):
     )
     max_df: int | float = setting(1, "keep words found in at most so many texts; up to 1: a share", above=0)
     max_words: int | None = setting(None, "keep this many of the most frequent words; none: all", at_least=1)
-    vocabulary: str | None = setting(None, "file with a word on each line: keep no others")
+    vocabulary: str | None = setting(None, "file with a word on each line: keep no others", names_file=True)
     unknown: str = setting(
         "mark", "words outside the vocabulary share one vector (mark) or are left out (drop)",
         choices=("mark", "drop"),
     )  # fmt: skip
     dimension: int = setting(300, "numbers in the vector of a word", at_least=1)
     vectors: str | None = setting(
-        None, "pretrained vectors: text of GloVe or word2vec, or .safetensors; none: random"
+        None,
+        "pretrained vectors: text of GloVe or word2vec, or .safetensors; none: random",
+        names_file=True,
     )
     spread: float = setting(0.1, "standard deviation of random vectors", above=0)
     trainable: bool = setting(True, "go on training the vectors")

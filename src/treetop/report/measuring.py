@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..data import Dataset
-from ..memory import added_since, watch
+from ..machine import memory_added_since, watch_memory
 from ..predictions import Predictions
 from .subject import Cost
 
@@ -26,13 +26,13 @@ def ask(model: Method, texts: Dataset, k: int, since: int | None = None) -> tupl
 
     Memory counts from here, or from before the model was loaded: ``since`` is what `watch` gave then.
     """
-    since = watch() if since is None else since
+    since = watch_memory() if since is None else since
     k = min(k, len(model.label_counts))
     model.predict(texts[:1], k)  # what is set up on first use is not counted
     began = time.perf_counter()
     predictions = model.predict(texts, k)
     seconds = time.perf_counter() - began
-    added = added_since(since)
+    added = memory_added_since(since)
     alone = _alone(model, texts, k)
     spent = model.statistics.get("spent", {})
     training = model.statistics.get("training", {})

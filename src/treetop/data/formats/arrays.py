@@ -21,9 +21,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from ...arrays import write_array
 from ...errors import DataError
 from ...sparse import around, csr_arrays
-from ...store import write_array
 from ...strings import Strings
 from ..dataset import Dataset, distinct_names, feature_matrix, label_matrix
 from ..files import Input, Output

@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ... import _native, threads
+from ... import _native
 from ...errors import DataError
+from ...machine import thread_count
 from ...sparse import csr_arrays
 from ...strings import Strings
 from ..dataset import Dataset, label_matrix
@@ -50,7 +51,7 @@ def read(source: Input, options: ReadOptions) -> Dataset:
     line = 2
     for block in source.blocks():
         text = np.frombuffer(block, np.uint8)
-        parsed = _native.parse_xmc(text, rows - X.count, features, labels, threads.count(0))
+        parsed = _native.parse_xmc(text, rows - X.count, features, labels, thread_count(0))
         if isinstance(parsed, _native.XmcFault):
             raise _complaint(source, line, bytes(block), parsed, features, labels)
         X.append(*parsed[:3])
@@ -80,7 +81,7 @@ def write(dataset: Dataset, path: Path, options: WriteOptions, output: Output) -
     begin = 0
     while begin < len(dataset):
         end = max(int(np.searchsorted(ends, ends[begin] + _ENTRIES, side="right")) - 1, begin + 1)
-        file.write(_native.print_xmc(*arrays, begin, end, threads.count(0)))
+        file.write(_native.print_xmc(*arrays, begin, end, thread_count(0)))
         begin = end
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .sparse import normalize_rows
-from .tree import LabelTree
+from ..sparse import normalize_rows
+from .label_tree import LabelTree
 
 BLOCK = 1024
 """New labels that are compared with all clusters at a time: all at once could be billions of pairs."""

@@ -1,0 +1,17 @@
+"""Room 3: label vectors → `LabelTree`."""
+
+from .building import build_tree, member_seeds, trees_of
+from .config import FROM_EXAMPLES, ClusteringConfig, TreeConfig
+from .label_tree import LabelTree
+from .taxonomy import read_taxonomy
+
+__all__ = [
+    "FROM_EXAMPLES",
+    "ClusteringConfig",
+    "LabelTree",
+    "TreeConfig",
+    "build_tree",
+    "member_seeds",
+    "read_taxonomy",
+    "trees_of",
+]

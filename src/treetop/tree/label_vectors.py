@@ -1,0 +1,100 @@
+"""Vectors of labels, by which they are clustered."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from .. import _native
+from ..errors import ConfigError
+from ..progress import step
+from ..sparse import csr_arrays, normalize_rows, transpose
+from .config import FROM_EXAMPLES, TreeConfig
+
+VECTOR_ENTRIES = 400_000_000
+"""Of all label vectors together at most (8 bytes each): beyond 400,000 labels each has fewer than 1000."""
+
+
+def pifa(
+    X: sparse.csr_matrix,
+    Y: sparse.csr_matrix,
+    *,
+    share_rows: bool,
+    size: int = 0,
+    min_df: int = 1,
+    threads: int,
+) -> sparse.csr_matrix:
+    """Label vectors by positive instance feature aggregation: z_l = v_l / ‖v_l‖ with v_l = Σ_i Y_il φ(x_i).
+
+    With ``share_rows`` the rows of Y are scaled to unit length first. Then features of fewer than ``min_df``
+    rows of X are left out, and of a label's other entries the ``size`` largest are kept (0: all).
+    """
+    weights = normalize_rows(Y) if share_rows else Y
+    with step("Label vectors") as progress:
+        arrays = _native.aggregate(
+            *csr_arrays(transpose(weights)), *csr_arrays(X), X.shape[1], size, min_df, threads, progress
+        )
+    indptr, indices, data = arrays
+    return sparse.csr_matrix((data, indices, indptr), shape=(Y.shape[1], X.shape[1]))
+
+
+def example_vectors(
+    config: TreeConfig, X: sparse.csr_matrix, Y: sparse.csr_matrix, *, threads: int
+) -> sparse.csr_matrix:
+    """Label vectors (unit rows): sums over each label's examples of their features, their labels, or both."""
+
+    def summed(rows: sparse.csr_matrix) -> sparse.csr_matrix:
+        return pifa(
+            rows,
+            Y,
+            share_rows=config.share_rows,
+            size=min(config.vector_size, max(VECTOR_ENTRIES // max(Y.shape[1], 1), 1)),
+            min_df=config.vector_min_df,
+            threads=threads,
+        )
+
+    if config.vectors == "co-occurrence":
+        return summed(normalize_rows(Y))
+    if config.vectors == "both":
+        halves = [math.sqrt(0.5) * summed(rows) for rows in (X, normalize_rows(Y))]
+        return sparse.hstack(halves, format="csr", dtype=np.float32)
+    return summed(X)
+
+
+def label_vectors(
+    config: TreeConfig, vectors: sparse.csr_matrix, text_vectors: sparse.csr_matrix | None
+) -> sparse.csr_matrix:
+    """`example_vectors` and label-text vectors (both with unit rows) joined as the config says."""
+    if config.vectors in FROM_EXAMPLES:
+        return vectors
+    if text_vectors is None:
+        raise ConfigError(f"tree.vectors={config.vectors} needs texts, and label texts (--label-texts FILE)")
+    text_vectors = normalize_rows(text_vectors)
+    if config.vectors == "label-text":
+        return text_vectors
+    share = config.text_weight
+    if config.vectors == "sum":
+        return normalize_rows(sparse.csr_matrix((1 - share) * vectors + share * text_vectors))
+    return sparse.hstack(
+        [math.sqrt(1 - share) * vectors, math.sqrt(share) * text_vectors], format="csr", dtype=np.float32
+    )
+
+
+def used_vectors(
+    X: sparse.csr_matrix,
+    Y: sparse.csr_matrix,
+    config: TreeConfig,
+    *,
+    text_vectors: sparse.csr_matrix | None = None,
+    threads: int,
+) -> tuple[npt.NDArray[np.int64], sparse.csr_matrix]:
+    """The labels that have examples, and their vectors.
+
+    ``text_vectors``: features of the labels' own texts, a row for each column of ``Y``.
+    """
+    used = np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
+    vectors = example_vectors(config, X, Y[:, used], threads=threads)
+    return used, label_vectors(config, vectors, None if text_vectors is None else text_vectors[used])
