@@ -142,7 +142,7 @@ def check(command: str) -> None:
 
 def check_install(words: list[str]) -> None:
     """treetop itself, here or by name, with extras that there are."""
-    known = importlib.metadata.metadata("treetop").get_all("Provides-Extra") or []
+    known = importlib.metadata.metadata("treetop-xmc").get_all("Provides-Extra") or []
     for word in words[2:]:
         found = re.fullmatch(r"(?:treetop|\.)(?:\[([\w,]+)\])?", word)
         extras = found.group(1).split(",") if found and found.group(1) else []

@@ -271,7 +271,7 @@ def test_without_matplotlib(train, tmp_path):
         f" '--report', {str(tmp_path / 'out')!r}])"
     )
     outcome = python("-c", code)
-    assert outcome.code == 0 and "pip install 'treetop[plots]'" in outcome.err
+    assert outcome.code == 0 and "pip install 'treetop-xmc[plots]'" in outcome.err
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         *("report.html", "report.md", "report.json", "runs")
     }

@@ -245,8 +245,8 @@ def test_compressed_parquet(tmp_path, suffix):
 def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     (tmp_path / "a.parquet").touch()
-    expect(MissingExtraError, "treetop[parquet]", read, tmp_path / "a.parquet")
-    expect(MissingExtraError, "treetop[parquet]", write, two(), tmp_path / "b.parquet")
+    expect(MissingExtraError, "treetop-xmc[parquet]", read, tmp_path / "a.parquet")
+    expect(MissingExtraError, "treetop-xmc[parquet]", write, two(), tmp_path / "b.parquet")
     assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
 
 

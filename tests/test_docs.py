@@ -123,7 +123,7 @@ def test_commands_in_running_text_exist(page):
         "treetop train train.jsonl --model m --set no_such_setting=1",
         "torchrun --nproc-per-node 2 -m treetop train train.jsonl --modle m",
         "make no-such-target",
-        "pip install 'treetop[no-such-extra]'",
+        "pip install 'treetop-xmc[no-such-extra]'",
         "python bench/no_such_script.py",
         "python bench/latency.py MODEL TEXTS --no-such-option",
     ],

@@ -394,7 +394,7 @@ def test_without_torch(tmp_path):
         [sys.executable, "-c", "import treetop.errors;" + code], capture_output=True, text=True, check=True
     )
     assert done.stdout.split("\n")[:2] == [
-        f"{name} needs an extra that is not installed: pip install 'treetop[neural]'"
+        f"{name} needs an extra that is not installed: pip install 'treetop-xmc[neural]'"
         for name in ("xml-cnn", "XMLCNN")
     ]
 

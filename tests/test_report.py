@@ -587,11 +587,11 @@ def test_a_missing_extra_is_named_before_the_work(folder, tmp_path, run, monkeyp
     plotting_library.cache_clear()
     monkeypatch.setitem(sys.modules, package, None)
     outcome = run("report", folder / "deep", folder / "test.jsonl", "-o", tmp_path / "r.html")
-    outcome.sentence(2, "pip install 'treetop[report]'")
+    outcome.sentence(2, "pip install 'treetop-xmc[report]'")
     outcome = run(
         "compare", folder / "train.jsonl", "--methods", "neighbours", "--report", tmp_path / "r.html"
     )
-    outcome.sentence(2, "pip install 'treetop[report]'")
+    outcome.sentence(2, "pip install 'treetop-xmc[report]'")
     assert not list(tmp_path.iterdir())
 
 

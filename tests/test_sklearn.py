@@ -510,4 +510,4 @@ def test_the_extra_is_named_where_it_is_missing():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.startswith("MissingExtraError treetop.sklearn needs an extra that is not installed")
-    assert "pip install 'treetop[sklearn]'" in found.stdout
+    assert "pip install 'treetop-xmc[sklearn]'" in found.stdout

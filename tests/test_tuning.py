@@ -323,7 +323,7 @@ def test_without_optuna():
         "except treetop.errors.MissingExtraError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip().endswith("pip install 'treetop[tune]'")
+    assert done.stdout.strip().endswith("pip install 'treetop-xmc[tune]'")
 
 
 # -- the command ---------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""treetop in the conventions of scikit-learn (``pip install 'treetop[sklearn]'``)."""
+"""treetop in the conventions of scikit-learn (``pip install 'treetop-xmc[sklearn]'``)."""
 
 from __future__ import annotations
 
