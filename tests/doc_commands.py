@@ -144,7 +144,7 @@ def check_install(words: list[str]) -> None:
     """treetop itself, here or by name, with extras that there are."""
     known = importlib.metadata.metadata("treetop-xmc").get_all("Provides-Extra") or []
     for word in words[2:]:
-        found = re.fullmatch(r"(?:treetop|\.)(?:\[([\w,]+)\])?", word)
+        found = re.fullmatch(r"(?:treetop-xmc|\.)(?:\[([\w,]+)\])?", word)
         extras = found.group(1).split(",") if found and found.group(1) else []
         if not found or not set(extras) <= set(known):
             raise CommandError(f"{' '.join(words)}: there is no {word}")
