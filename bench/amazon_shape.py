@@ -32,7 +32,8 @@ from treetop.neural.cascade_head import CascadeHead
 from treetop.neural.cascade_network import CascadeNetwork
 from treetop.neural.cluster_head import ClusterHead
 from treetop.neural.config import TrainingConfig
-from treetop.neural.encoder import Encoder, EncoderConfig
+from treetop.neural.encoder import Encoder
+from treetop.neural.encoder_config import EncoderConfig
 from treetop.neural.encoder_network import EncoderNetwork, HeadedEncoder
 from treetop.neural.network import Network
 from treetop.neural.training import Training

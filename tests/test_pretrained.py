@@ -16,7 +16,7 @@ from test_encoder import vectors
 from tiny_bert import LONGEST, WIDTH, save_tokenizer, tiny_bert
 from treetop import Strings
 from treetop.errors import ConfigError
-from treetop.neural.encoder import EncoderConfig
+from treetop.neural.encoder_config import EncoderConfig
 from treetop.neural.pretrained import hub_is_out_of_reach, pretrained
 from treetop.neural.text_encoder import TextEncoder
 

@@ -16,8 +16,8 @@ from treetop import Dataset, checkpoints
 from treetop.errors import ConfigError
 from treetop.methods.lightxml import LightXML
 from treetop.neural.batches import Examples
+from treetop.neural.inference import InferenceSettings
 from treetop.neural.losses import Shortlist
-from treetop.neural.ranking import Pass
 from treetop.neural.static_negatives import StaticNegatives, fixed_clusters
 
 QUICK = {
@@ -104,8 +104,8 @@ def test_clusters_that_are_fixed_by_hand(train):
     model = treetop.make("lightxml", **(QUICK | {"visited": 1}), negatives="static").fit(train)
     network, place = model.network, torch.device("cpu")
     tokens = model._tokens(train.texts)
-    way = Pass(7, place, torch.float32)
-    found = fixed_clusters(network, Examples(tokens, train.Y), way).toarray()
+    inference = InferenceSettings(7, place, torch.float32)
+    found = fixed_clusters(network, Examples(tokens, train.Y), inference).toarray()
     (batch,) = Examples(tokens).batches([np.arange(len(train))], place)
     logits = network.head.clusters(network.encoder(batch)).detach().numpy()
     for text in range(len(train)):

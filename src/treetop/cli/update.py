@@ -63,7 +63,7 @@ def update(
     classifier = load_model(model)
     trained_with = classifier.config
     classifier.config = trained_with.replace_settings(given({"threads": threads}))
-    labels = len(classifier._fitted())
+    labels = len(classifier.known_labels)
     added = reading.read(new, label_texts=label_texts)
     old = None if data is None else reading.read_beside(data, "train")
     classifier.update(added, old, **given({"new_positives": new_positives, "new_examples": new_examples}))

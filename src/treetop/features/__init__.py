@@ -1,5 +1,5 @@
 """Room 2: texts → feature matrix."""
 
-from .tfidf import Tfidf, TfidfConfig
+from .tfidf import USUAL_TFIDF, Tfidf, TfidfConfig, fitted_tfidf
 
-__all__ = ["Tfidf", "TfidfConfig"]
+__all__ = ["USUAL_TFIDF", "Tfidf", "TfidfConfig", "fitted_tfidf"]

@@ -9,6 +9,14 @@ from scipy import sparse
 Vectors = npt.NDArray[np.float32]
 
 
+def joined(X: sparse.csr_matrix, vectors: Vectors | None, use: str = "both") -> sparse.csr_matrix:
+    """Both, or the part that ``use`` names: tfidf or vectors."""
+    if use == "tfidf":
+        return X
+    assert vectors is not None
+    return side_by_side(X if use == "both" else None, vectors)
+
+
 def side_by_side(X: sparse.csr_matrix | None, vectors: Vectors) -> sparse.csr_matrix:
     """Rows of X (unit length), if there is one, then the vectors scaled to unit length. X stays sparse."""
     rows, width = vectors.shape

@@ -19,6 +19,7 @@ from .. import _native
 from ..arrays import typed
 from ..config import Config, setting
 from ..errors import ConfigError, DataError, ModelError
+from ..progress import step
 from ..sparse import CsrArrays
 from ..strings import Strings
 
@@ -266,3 +267,21 @@ class Tfidf:
         matrix.has_sorted_indices = True
         matrix.has_canonical_format = True
         return matrix
+
+
+USUAL_TFIDF = TfidfConfig(ngram_max=2, min_df=2, saturation=15, first_line=4)
+"""The defaults of every method that is not defined by others."""
+
+
+def fitted_tfidf(config: TfidfConfig, texts: Strings, threads: int) -> tuple[Tfidf, sparse.csr_matrix]:
+    """The vocabulary of the texts and their features. Where few texts share no term, each keeps its own."""
+    with step("TF-IDF") as progress:
+        try:
+            tfidf = Tfidf(config)
+            X = tfidf.fit_transform(texts, threads, progress)
+        except (ConfigError, DataError) as error:
+            if config.min_df <= 1 or (isinstance(error, ConfigError) and len(texts) > 1):
+                raise
+            tfidf = Tfidf(config.replace_settings({"min_df": 1}))
+            X = tfidf.fit_transform(texts, threads, progress)
+    return tfidf, X

@@ -107,7 +107,7 @@ def _adjusted(
     method: str, config: dict[str, Any], data: dict[str, Any], settings: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The same with other settings, also of the members of an ensemble."""
-    made = method_class(method).config_class().replace_settings(config)
+    made = method_class(method).config_class().with_stored(config)
     made = made.replace_settings({name: value for name, value in settings.items() if made.has_setting(name)})
     if "members" in data:
         members = []

@@ -1,4 +1,4 @@
-"""AttentionXML: every label reads a text in its own way; one network for each level of a label tree.
+"""AttentionXML: every label reads a text in its own inference; one network for each level of a label tree.
 
 You, Zhang, Wang, Dai, Mamitsuka, Zhu: "AttentionXML: Label Tree-based Attention-Aware Deep Model for
 High-Performance Extreme Multi-Label Text Classification", NeurIPS 2019. Each level starts from what the one
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,47 +22,50 @@ from ..errors import ConfigError
 from ..neural.attention_network import AttentionConfig, AttentionLevels, AttentionNetwork, usual_levels
 from ..neural.batches import Examples
 from ..neural.config import TrainingConfig
-from ..neural.ranking import rank
-from ..neural.training import Course
+from ..neural.inference import rank
+from ..neural.reader import Tokens, WordReader
+from ..neural.training import TrainingProgress
 from ..search_space import SearchSpace
 from ..sparse import merge_columns
-from .clustered import ClusteredConfig, ClusteredMethod
-from .neural import Lesson
-from .word_method import WordConfig, WordMethod
+from .fine_tuning import TrainingTask, inference_settings
+from .network_config import ClusterConfig, WordNetworkConfig
+from .neural import NeuralMethod
 
 ATTENTION_SPACE: SearchSpace = {"training.learning_rate": (1e-3, 3e-3, 6e-3), "attention.hidden": (256, 512)}
-"""Not ``chosen``: by default only many labels have a tree."""
+"""Not ``beam``: by default only many labels have a tree."""
 
 
 @dataclass(frozen=True)
-class AttentionXMLConfig(ClusteredConfig, WordConfig):
+class AttentionXMLConfig(ClusterConfig, WordNetworkConfig):
     """Settings of AttentionXML."""
 
-    epochs: int = setting(10, "how often the network of each level sees all examples", at_least=1)
-    batch_size: int = setting(200, "texts in one step", at_least=1)
+    epochs: int = setting(10, "passes over the training examples, for the network of each level", at_least=1)
+    batch_size: int = setting(200, "texts per optimizer step", at_least=1)
     clusters: tuple[int, ...] = setting(
         (),
-        "nodes of the levels above the labels, from the top; none: powers of two, for more than 5,000 "
-        "labels. A level with as many nodes as there are labels, or more, is left out",
+        "sizes of the levels above the labels, from the top; none: powers of two, for more than 5,000 "
+        "labels. A level that is not smaller than the labels is left out",
         at_least=1,
     )
-    flat: bool = setting(False, "no tree: all labels look at every text")
-    chosen: int = setting(64, "nodes of a level whose children are scored", at_least=1)
-    warm_start: bool = setting(True, "a level starts from what the one above has learned of words")
+    flat: bool = setting(False, "no tree: every label is scored for every text")
+    beam: int = setting(64, "nodes of a level whose children are scored", at_least=1)
+    warm_start: bool = setting(True, "start a level from the word vectors and LSTM of the level above")
     attention: AttentionConfig = part(AttentionConfig(), "the layers")
     training: TrainingConfig = part(
         TrainingConfig(learning_rate=3e-3, average="swa", average_from=0.5), "the training loop"
     )
 
+    renamed: ClassVar = {"chosen": "beam"}
+
     def check(self) -> None:
         super().check()
         if list(self.clusters) != sorted(set(self.clusters)):
-            raise ConfigError("clusters must grow from level to level")
+            raise ConfigError("clusters must grow from level to level: list the smallest level first")
         if self.flat and self.clusters:
-            raise ConfigError("flat=true has no clusters: leave one of the two out")
+            raise ConfigError("flat=true has no clusters: leave out flat or clusters")
 
 
-class AttentionXML(ClusteredMethod, WordMethod):
+class AttentionXML(NeuralMethod):
     """Words, label by label."""
 
     name = "attention-xml"
@@ -70,24 +74,25 @@ class AttentionXML(ClusteredMethod, WordMethod):
     config: AttentionXMLConfig
     network: AttentionLevels | None = None
 
-    def _sizes(self, labels: int) -> tuple[int, ...]:
+    def _cluster_sizes(self, labels: int) -> tuple[int, ...]:
         if self.config.flat:
             return ()
         return tuple(size for size in self.config.clusters or usual_levels(labels) if 1 < size < labels)
 
     def _build(self, labels: int, *, trained: bool) -> AttentionLevels:
+        assert self.clusters is not None and isinstance(self.reader, WordReader)
         levels = []
-        for number, parents in enumerate(self.parents):
-            words = self._vectors_of_words(trained=trained or (number > 0 and self.config.warm_start))
+        for number, parents in enumerate(self.clusters.parents):
+            words = self.reader.embedding(blank=trained or (number > 0 and self.config.warm_start))
             words.weight.requires_grad = self.config.words.trainable
             levels.append(AttentionNetwork(words, self.config.attention, parents, first=number == 0))
-        return AttentionLevels(levels, self.config.chosen)
+        return AttentionLevels(levels, self.config.beam)
 
-    def _teach(self, lesson: Lesson) -> Course:
-        """Level by level. Only the last is judged, with all above it: it is the one that ranks labels."""
-        assert self.network is not None
-        together = Course()
-        relevance = self._relevance(lesson.Y)
+    def _run_training(self, task: TrainingTask, tokens: Tokens, Y: sparse.csr_matrix) -> TrainingProgress:
+        """Level by level. Only the last is validated, with all above it: it is the one that ranks labels."""
+        assert self.network is not None and self.clusters is not None
+        together = TrainingProgress()
+        relevance = self.clusters.relevance(Y)
         # Before a level is trained its scores say how often a candidate is right, in log-odds. Else the first
         # steps teach the scorer, which all labels share, to say no whatever it sees, and it never recovers.
         known = 0.0
@@ -95,7 +100,7 @@ class AttentionXML(ClusteredMethod, WordMethod):
             last = number + 1 == len(relevance)
             level, shortlist = self.network.level(number), None
             if number:
-                shortlist = self._shortlist(lesson, relevance[number - 1], number)
+                shortlist = self._shortlist(task, relevance[number - 1], number)
                 if self.config.warm_start:
                     level.start_from(self.network.level(number - 1))
                 else:
@@ -105,40 +110,39 @@ class AttentionXML(ClusteredMethod, WordMethod):
             known = odds
             self.network.depth = number + 1
             of_level = replace(
-                lesson,
-                Y=true,
-                examples=Examples(lesson.tokens, true, shortlist=shortlist),
-                name=checkpoints.name_of("attention", lesson.name, number),
-                judge=lesson.judge if last else None,
-                on_epoch=lesson.on_epoch if last else None,
-                which={"level": number + 1},
+                task,
+                network=level,
+                examples=Examples(tokens, true, shortlist=shortlist),
+                title=f"{task.title}, level {number + 1} of {len(relevance)}, {level.nodes:,} nodes",
+                checkpoint=checkpoints.name_of("attention", task.checkpoint, number),
+                validator=task.validator if last else None,
+                on_epoch=task.on_epoch if last else None,
+                part={"level": number + 1},
             )
-            about = f", level {number + 1} of {len(relevance)}, {level.nodes:,} nodes"
-            together = together.then(self._train_network(level, of_level, about))
+            together = together.then(of_level.run())
         return together
 
     def _odds(self, true: sparse.csr_matrix, shortlist: sparse.csr_matrix | None, number: int) -> float:
         """Log-odds that a candidate of a text is right. Children of nodes off its shortlist are none."""
+        assert self.clusters is not None
         candidates, right = float(true.shape[0] * true.shape[1]), float(true.nnz)
         if shortlist is not None:
-            parents, above = self.parents[number], shortlist.shape[1]
+            parents, above = self.clusters.parents[number], shortlist.shape[1]
             candidates = float((shortlist @ np.bincount(parents, minlength=above)).sum())
             right = float(merge_columns(true, parents, above).multiply(shortlist).sum())
         return math.log(right / max(candidates - right, 0.5))
 
-    def _nodes(self, level: int) -> int:
-        return len(self.parents[level])
-
-    def _shortlist(self, lesson: Lesson, true: sparse.csr_matrix, number: int) -> sparse.csr_matrix:
-        """Texts × nodes of the level above whose children a text is trained with, at most ``chosen``.
+    def _shortlist(self, task: TrainingTask, true: sparse.csr_matrix, number: int) -> sparse.csr_matrix:
+        """Texts × nodes of the level above whose children a text is trained with, at most ``beam``.
 
         The true ones and then the best found; where there are too many true ones, the best of these.
         """
         assert self.network is not None
         self.network.depth = number
-        chosen = min(self.config.chosen, self._nodes(number - 1))
-        indptr, nodes, _ = rank(self.network, lesson.examples, chosen, self._pass(lesson.device))
-        return shortlisted(true, indptr, nodes, chosen)
+        most = min(self.config.beam, true.shape[1])
+        inference = inference_settings(self.config, task.device)
+        indptr, nodes, _ = rank(self.network, task.examples, most, inference)
+        return shortlisted(true, indptr, nodes, most)
 
 
 def shortlisted(

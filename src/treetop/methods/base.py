@@ -23,6 +23,7 @@ from ..config import Config, setting
 from ..data import Dataset
 from ..data.columns import is_frame
 from ..data.frames import TextColumns, labelled
+from ..deprecation import warn_renamed
 from ..errors import ConfigError, DataError, ModelError, TreetopError
 from ..machine import thread_count
 from ..predictions import Predictions, check_threshold
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from ..explanation import Explanation
     from ..metrics import Metrics
+    from ..tree import LabelTree
 
 LABELS_SHOWN = 5
 LABELS_ABOVE_THRESHOLD = 100
@@ -47,23 +49,25 @@ LABELS_ABOVE_THRESHOLD = 100
 
 @dataclass(frozen=True)
 class MethodConfig(Config):
-    """What every method can be told."""
+    """Settings of every method."""
 
     threads: int = setting(
         0,
-        "threads to use; 0: all cores. Only networks depend on it, in the last bits",
+        "number of threads; 0: all cores. Only networks depend on it, in the last bits",
         at_least=0,
         at_most=4096,
     )
-    seed: int = setting(0, "the same seed gives the same model", at_least=0, at_most=2**63 - 1)
+    seed: int = setting(0, "random seed; the same seed trains the same model", at_least=0, at_most=2**63 - 1)
     calibration: str = setting(
         "none",
-        "turn scores into probabilities: learned on a held-out part, then all examples are trained on",
+        "turn scores into probabilities: fitted on held-out examples, then the model is trained on all",
         choices=("none", *calibration.KINDS),
     )
-    calibration_share: float = setting(0.1, "examples held out for that", above=0, at_most=0.5)
+    calibration_share: float = setting(
+        0.1, "share of the examples held out for the calibration", above=0, at_most=0.5
+    )
     label_examples: bool = setting(
-        False, "learn from the labels' own texts (--label-texts, else their names) too, each an example"
+        False, "train on the labels' own texts (--label-texts, else their names), too, each as an example"
     )
 
 
@@ -73,7 +77,9 @@ class Method(ABC):
     name: ClassVar[str]
     config_class: ClassVar[type[MethodConfig]]
     same_on_any_threads: ClassVar[bool] = True
-    """Whether the number of threads has no say in a model, to the last bit."""
+    """Whether a model is the same, to the last bit, for any number of threads."""
+    trains_in_epochs: ClassVar[bool] = False
+    """Whether training consists of epochs that a callback (``on_epoch``) can watch."""
     search_space: ClassVar[SearchSpace] = {}
     """What `treetop.tune` tries."""
 
@@ -85,6 +91,8 @@ class Method(ABC):
         """Training examples of each label."""
         self.statistics: dict[str, Any] = {}
         """Counts of the training data, kept in the model folder."""
+        self.training_log: dict[str, Any] = {}
+        """What happened in the training of a network; empty for other methods."""
         self.calibration: Calibration | None = None
         """What turns scores into probabilities; None: scores only rank."""
 
@@ -102,7 +110,7 @@ class Method(ABC):
 
         Of a pandas or polars frame ``text`` and ``labels`` name the columns, by default "text" and "labels".
         """
-        check_options(extra, keywords(self._fit), f"the training of {self.name}")
+        check_options(extra, self.fit_options(), f"the training of {self.name}")
         dataset = training_set(data, labels, text)
         learned = None if self.config.calibration == "none" else self._calibrated_on_a_part(dataset, extra)
         self._train(dataset, extra)
@@ -127,7 +135,7 @@ class Method(ABC):
         Without ``k``: five, or with a threshold up to a hundred; all where there are fewer. The scores of a
         calibrated model are probabilities: ``threshold=0.5`` keeps what is likelier right than wrong.
         """
-        known = self._fitted()
+        known = self.known_labels
         if options:  # one text takes microseconds: a signature is looked at only where it matters
             check_options(options, keywords(self._rank), f"a prediction of {self.name}")
         if threshold is not None:
@@ -140,7 +148,7 @@ class Method(ABC):
             raise DataError(f"k must be at least 1, not {k}")
         if k > len(known):
             raise DataError(f"k is {k} but the model knows only {len(known):,} labels")
-        dataset = self._input_set(inputs, text)
+        dataset = self.input_set(inputs, text)
         predictions = self._score(dataset, int(k), self.calibration, **options)
         return predictions if threshold is None else predictions.above(threshold)
 
@@ -159,7 +167,7 @@ class Method(ABC):
         """
         from ..metrics import Options, evaluate
 
-        known = self._fitted()
+        known = self.known_labels
         given_here = {"train", "train_counts", "n_train", "ks"}
         check_options(
             options, [name for name in Options.__annotations__ if name not in given_here], "an evaluation"
@@ -192,10 +200,10 @@ class Method(ABC):
         """
         from ..metrics.judged import judge
 
-        known = self._fitted()
+        known = self.known_labels
         map_class = calibration.kind_named(kind)
         data = labelled(data, "calibrate needs", text=text, labels=labels)
-        dataset = self._input_set(data)
+        dataset = self.input_set(data)
         with step("Calibrating"):
             raw = self._score(dataset, min(calibration.DEPTH, len(known)), None)
             judged = judge(raw, dataset, calibration.DEPTH)
@@ -208,9 +216,9 @@ class Method(ABC):
 
     def explain(self, text: Inputs, label: str, **options: Any) -> Explanation:
         """Why ``label`` gets its score for one text, or one row of features: see `treetop.explanation`."""
-        known = self._fitted()
+        known = self.known_labels
         check_options(options, keywords(self._explain), f"an explanation of {self.name}")
-        dataset = self._input_set(text)
+        dataset = self.input_set(text)
         if len(dataset) != 1:
             raise DataError(f"{dataset.source}: one text is explained at a time, not {len(dataset):,}")
         position = known.position(label)
@@ -239,7 +247,7 @@ class Method(ABC):
         vocabulary stay unknown, and the calibration stays as it is. Of frames ``text`` and ``labels`` name
         the columns.
         """
-        known = self._fitted()
+        known = self.known_labels
         if not self.can_update:
             self._update(new, old)  # says so, before anything else is looked at
         if self.config.label_examples:
@@ -250,7 +258,7 @@ class Method(ABC):
             text, labels = (text, labels) if is_frame(old) else (None, None)
             old = labelled(old, "the old examples of an update are", text=text, labels=labels)
         added = dataclasses.replace(
-            self._input_set(training_set(new, None)).aligned_to(known), label_texts=self._texts_with(new)
+            self.input_set(training_set(new, None)).aligned_to(known), label_texts=self._texts_with(new)
         )
         if old is not None:
             old = self._checked_old(old)
@@ -274,6 +282,28 @@ class Method(ABC):
         }
         return self
 
+    @classmethod
+    def fit_options(cls) -> list[str]:
+        """Names of the options that `fit` takes, next to the data."""
+        return keywords(cls._fit)
+
+    @property
+    def known_labels(self) -> Strings:
+        """The labels of a trained model; an error before it is trained."""
+        self.check_trained()
+        assert self.labels is not None
+        return self.labels
+
+    def check_trained(self) -> None:
+        """Refuses a model that is not trained yet."""
+        if self.labels is None:
+            raise ModelError(f"this {self.name} model is not trained yet: call fit first")
+
+    @property
+    def tree(self) -> LabelTree | None:
+        """The label tree of a trained model, if it has one."""
+        return None
+
     @property
     def can_update(self) -> bool:
         """Whether `update` works for this method."""
@@ -290,7 +320,7 @@ class Method(ABC):
 
     def to_stored(self) -> store.Stored:
         """What `save` writes."""
-        labels = self._fitted()
+        labels = self.known_labels
         arrays = with_prefix("labels", labels.state()) | {"label_counts": self.label_counts}
         if self.label_texts is not None:
             arrays |= with_prefix("label_texts", self.label_texts.state())
@@ -303,7 +333,7 @@ class Method(ABC):
     def from_stored(cls, stored: store.Stored, where: str) -> Self:
         """The model a folder holds; `treetop.load` finds the right class."""
         try:
-            model = cls(**stored.config)
+            model = cls(config=cls.config_class().with_stored(stored.config))
             model.labels = Strings.from_state(under_prefix("labels", stored.arrays))
             if "label_texts.offsets" in stored.arrays:
                 model.label_texts = Strings.from_state(under_prefix("label_texts", stored.arrays))
@@ -311,6 +341,7 @@ class Method(ABC):
             if len(model.label_counts) != len(model.labels):
                 raise ModelError(f"{len(model.label_counts):,} label counts for {len(model.labels):,} labels")
             model.statistics = checked_statistics(stored.data)
+            model.training_log = model.statistics.get("training", {})
             if "calibration" in model.statistics:
                 map_class = calibration.kind_named(model.statistics["calibration"]["kind"])
                 model.calibration = map_class.from_state(under_prefix("calibration", stored.arrays))
@@ -371,9 +402,9 @@ class Method(ABC):
     # -- shared ----------------------------------------------------------------------------------------------
 
     def _train(self, dataset: Dataset, extra: Mapping[str, Any]) -> None:
-        lessons = self._lessons(dataset, extra)
+        examples = self._training_examples(dataset, extra)
         self.calibration = None
-        self._fit(lessons, **extra)
+        self._fit(examples, **extra)
         self.labels = dataset.labels
         self.label_texts = dataset.label_texts
         self.label_counts = dataset.label_counts
@@ -385,19 +416,17 @@ class Method(ABC):
             "labels_per_example": round(dataset.Y.nnz / len(dataset), 3),
             "input": "texts" if self.takes_texts else "features",
             "source": dataset.source,
-        } | self._facts()
+        }
+        if self.training_log:
+            self.statistics["training"] = self.training_log
 
-    def _lessons(self, dataset: Dataset, extra: Mapping[str, Any]) -> Dataset:
-        """What is learned from: the examples, and perhaps the texts of the labels."""
+    def _training_examples(self, dataset: Dataset, extra: Mapping[str, Any]) -> Dataset:
+        """The examples, and perhaps the texts of the labels."""
         if not self.config.label_examples:
             return dataset
         if any(hasattr(value, "shape") for value in extra.values()):
             raise ConfigError("label_examples adds rows that a given matrix lacks: leave one of them out")
         return dataset.with_label_examples()
-
-    def _facts(self) -> dict[str, Any]:
-        """What a method adds to the statistics after training, ready for JSON."""
-        return {}
 
     def _score(
         self, dataset: Dataset, k: int, calibrated_by: Calibration | None, **options: Any
@@ -405,7 +434,7 @@ class Method(ABC):
         indptr, ids, scores = self._rank(dataset, k, **options)
         if calibrated_by is not None:
             scores = calibrated_by(scores)
-        return Predictions(indptr, ids, scores, self._fitted(), dataset.ids)
+        return Predictions(indptr, ids, scores, self.known_labels, dataset.ids)
 
     def _calibrated_on_a_part(
         self, dataset: Dataset, extra: Mapping[str, Any]
@@ -422,6 +451,19 @@ class Method(ABC):
         assert self.calibration is not None
         return self.calibration, self.statistics["calibration"]
 
+    def node_title(self, tree: LabelTree, level: int, node: int) -> str:
+        """A label by its name; a cluster by the readable texts of its labels, where it has some."""
+        names = self.known_labels
+        if level + 1 < tree.depth and self.label_texts is not None:
+            names = self.label_texts
+        return tree.title(level, node, names, self.label_counts)
+
+    @property
+    def course(self) -> dict[str, Any]:
+        """The old name of `training_log`."""
+        warn_renamed("course", "training_log")
+        return self.training_log
+
     @property
     def threads(self) -> int:
         """Threads to use now."""
@@ -431,14 +473,9 @@ class Method(ABC):
         state = "not fitted" if self.labels is None else f"{len(self.labels):,} labels"
         return f"{type(self).__name__}({state})"
 
-    def _fitted(self) -> Strings:
-        if self.labels is None:
-            raise ModelError(f"this {self.name} model is not trained yet: call fit first")
-        return self.labels
-
     def _checked_old(self, old: Dataset) -> Dataset:
         """The old examples with the model's labels; others than those it was trained on are refused."""
-        dataset = self._input_set(old).aligned_to(self._fitted())
+        dataset = self.input_set(old).aligned_to(self.known_labels)
         if len(dataset) != self.statistics["examples"]:
             raise DataError(
                 f"{old.source}: has {len(dataset):,} examples, but the model was trained on"
@@ -452,13 +489,14 @@ class Method(ABC):
         """Label texts of the model's labels and of those that ``new`` adds."""
         if self.label_texts is None and new.label_texts is None:
             return None
-        known = self._fitted()
+        known = self.known_labels
         texts = dict(zip(known, self.label_texts or known, strict=True))
         for name, text in zip(new.labels, new.label_texts or new.labels, strict=True):
             texts.setdefault(name, text)
         return Strings.of(texts.values())
 
-    def _input_set(self, inputs: Inputs, text: TextColumns | None = None) -> Dataset:
+    def input_set(self, inputs: Inputs, text: TextColumns | None = None) -> Dataset:
+        """Inputs of any kind as a `Dataset` of the kind that the model was trained on."""
         dataset = as_dataset(inputs, text)
         if self.takes_texts and dataset.texts is None:
             raise DataError(f"{dataset.source}: the model was trained on texts but the input has none")

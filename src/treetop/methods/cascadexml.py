@@ -8,32 +8,20 @@ which nodes of the next one count.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-import torch
-from scipy import sparse
+from typing import ClassVar
 
 from ..config import lengthened, part, setting
-from ..data import Dataset
-from ..data.frames import labelled
-from ..errors import ConfigError, DataError
-from ..neural.attention_views import AttentionViews, attention_views
-from ..neural.batches import Examples
+from ..deprecation import renamed_method
+from ..errors import ConfigError
 from ..neural.cascade_head import SCORES, CascadeHead
 from ..neural.cascade_network import CascadeNetwork, usual_taps
 from ..neural.config import TrainingConfig
-from ..neural.device import chosen_device, memory_told, using_threads
-from ..neural.encoder import EncoderConfig
-from ..neural.level_recall import level_recall
-from ..neural.network import Network
-from ..neural.pretrained import pretrained
-from ..neural.ranking import Pass
+from ..neural.encoder_config import EncoderConfig
+from ..neural.text_encoder import encoder_of
 from ..search_space import SearchSpace
-from .inputs import Inputs
-from .sampled import SampledConfig, SampledMethod
+from .network_config import ClusteredEncoderConfig
+from .neural import NeuralMethod
 
 CASCADE_SPACE: SearchSpace = {"training.learning_rate": (5e-5, 1e-4, 2e-4), "epochs": (8, 12, 16)}
 MANY = 100_000
@@ -41,32 +29,36 @@ MANY = 100_000
 
 
 @dataclass(frozen=True)
-class CascadeXMLConfig(SampledConfig):
+class CascadeXMLConfig(ClusteredEncoderConfig):
     """Settings of CascadeXML."""
 
-    epochs: int = setting(10, "how often the network sees all examples", at_least=1)
-    batch_size: int = setting(256, "texts in one step", at_least=1)
+    epochs: int = setting(10, "passes over the training examples", at_least=1)
+    batch_size: int = setting(256, "texts per optimizer step", at_least=1)
     clusters: tuple[int, ...] = setting(
         (),
-        "of the levels above the labels, from the top; none: as many as labels need. A level with as many "
-        "nodes as there are labels, or more, is left out",
+        "sizes of the levels above the labels, from the top; none: chosen by the number of labels. A level "
+        "that is not smaller than the labels is left out",
         at_least=1,
     )
     taps: tuple[int, ...] = setting(
         (),
-        "layers: two for the first level, then one for each; a list is for the lowest levels; none: as "
-        "published, scaled to the encoder",
+        "layers that levels read: two for the first level, then one for each; a list is for the lowest "
+        "levels; none: as published, scaled to the encoder",
         at_least=1,
     )
-    chosen: tuple[int, ...] = setting(
-        (64,), "nodes of each level whose children count; a list is for the lowest levels", at_least=1
+    beam: tuple[int, ...] = setting(
+        (64,), "nodes of each level whose children are scored; a list is for the lowest levels", at_least=1
     )
     dropouts: tuple[float, ...] = setting(
-        (0.3, 0.3, 0.4), "of each level's vectors; a list is for the lowest levels", at_least=0, at_most=1
+        (0.3, 0.3, 0.4),
+        "dropout of each level's vectors; a list is for the lowest levels",
+        at_least=0,
+        at_most=1,
     )
     score: str = setting(
         "weighted",
-        "of a label: its probability alone (level), or times its parent's (weighted), or all above it (path)",
+        "score of a label: its probability alone (level), times its parent's (weighted), or times all "
+        "above (path)",
         choices=SCORES,
     )
     transformer: EncoderConfig = part(EncoderConfig(dropout=0.0), "the pretrained transformer")
@@ -75,19 +67,21 @@ class CascadeXMLConfig(SampledConfig):
         "the training loop",
     )
 
+    renamed: ClassVar = {"chosen": "beam"}
+
     def check(self) -> None:
         super().check()
-        if not self.chosen or not self.dropouts:
-            raise ConfigError("chosen and dropouts need at least one entry")
+        if not self.beam or not self.dropouts:
+            raise ConfigError("beam and dropouts need at least one entry")
         if list(self.clusters) != sorted(set(self.clusters)):
-            raise ConfigError("clusters must grow from level to level")
+            raise ConfigError("clusters must grow from level to level: list the smallest level first")
         if list(self.taps) != sorted(self.taps):
-            raise ConfigError("taps: no level can see an earlier layer than the level above it")
+            raise ConfigError("taps must not fall: no level can see an earlier layer than the level above it")
         if self.transformer.layers != 1 or self.transformer.pooling == "pooler":
-            raise ConfigError("each level sees one layer: set layers=1, and pooling=cls, mean or last")
+            raise ConfigError("each level sees one layer: set layers=1, and pooling to cls, mean or last")
 
 
-class CascadeXML(SampledMethod):
+class CascadeXML(NeuralMethod):
     """All levels by one encoder."""
 
     name = "cascadexml"
@@ -95,13 +89,14 @@ class CascadeXML(SampledMethod):
     search_space = CASCADE_SPACE
     config: CascadeXMLConfig
 
-    def _sizes(self, labels: int) -> tuple[int, ...]:
+    def _cluster_sizes(self, labels: int) -> tuple[int, ...]:
         sizes = self.config.clusters or usual_clusters(labels)
         return tuple(size for size in sizes if 1 < size < labels)
 
-    def _build(self, labels: int, *, trained: bool) -> Network:
-        config, levels = self.config, len(self.parents)
-        encoder = self._new_encoder()
+    def _build(self, labels: int, *, trained: bool) -> CascadeNetwork:
+        assert self.clusters is not None
+        config, levels = self.config, len(self.clusters)
+        encoder = encoder_of(self.reader)
         taps = list(config.taps[-levels - 1 :]) or usual_taps(levels, encoder.depth)
         if len(taps) != levels + 1:
             raise ConfigError(f"taps: {levels} levels need {levels + 1} layers, not {len(taps)}")
@@ -109,8 +104,8 @@ class CascadeXML(SampledMethod):
             raise ConfigError(f"taps: there is no layer {max(taps)}, the encoder has {encoder.depth}")
         head = CascadeHead(
             encoder.width,
-            self.parents,
-            chosen=lengthened(config.chosen, levels - 1),
+            self.clusters.parents,
+            chosen=lengthened(config.beam, levels - 1),
             dropouts=lengthened(config.dropouts, levels),
             score=config.score,
             bits=config.head_bits,
@@ -118,46 +113,10 @@ class CascadeXML(SampledMethod):
         )
         return CascadeNetwork(encoder, head, taps)
 
-    def level_recall(self, data: Dataset | Any) -> list[dict[str, float]]:
-        """How much of the truth each level passes on to the next, on labelled texts, from the top.
-
-        ``level``, its number of ``nodes``, those ``chosen`` for a text on average, and the ``recall``: how
-        many percent of the true nodes are among them. The last level are the labels, of which those below a
-        chosen cluster are chosen. Labels that the network does not know count for nothing.
-        """
-        known = self._fitted()
-        data = labelled(data, "level_recall needs")
-        if data.Y is None:
-            raise DataError("level_recall needs a labelled Dataset")
-        dataset = self._input_set(data).aligned_to(known)
-        assert (
-            dataset.texts is not None and dataset.Y is not None and isinstance(self.network, CascadeNetwork)
-        )
-        Y = sparse.csr_matrix(dataset.Y[:, self.used], dtype=np.float32)
-        if not Y.nnz:
-            raise DataError(f"{data.source}: no text has a label that the model knows")
-        self._choose_bits()
-        way = self._pass(chosen_device(self.config.device))
-        with using_threads(self.threads), memory_told():
-            return level_recall(self.network, Examples(self._tokens(dataset.texts), Y), way)
-
-    def attention_views(
-        self, inputs: Inputs, layers: Iterable[int] | None = None, *, published: bool = False
-    ) -> AttentionViews:
-        """What the first token of some texts attends to, in ``layers``; else in those that levels see.
-
-        ``published``: of the encoder as it was before training, to compare with. Always in 32 bits.
-        """
-        self._fitted()
-        dataset = self._input_set(inputs)
-        assert dataset.texts is not None and isinstance(self.network, CascadeNetwork)
-        encoder = self.network.encoder
-        if published:
-            encoder, _ = pretrained(self.config.transformer, self.config.max_length)
-        way = Pass(self.config.batch_size, chosen_device(self.config.device), torch.float32)
-        with using_threads(self.threads), memory_told():
-            seen = self.network.taps if layers is None else layers
-            return attention_views(encoder, self._examples(dataset), seen, way)
+    level_recall = renamed_method("CascadeXML.level_recall", "treetop.methods.cascade_analysis.level_recall")
+    attention_views = renamed_method(
+        "CascadeXML.attention_views", "treetop.methods.cascade_analysis.attention_views"
+    )
 
 
 def usual_clusters(labels: int) -> tuple[int, ...]:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from ..config import part
 from ..neural.config import TrainingConfig
-from ..neural.text_cnn import TextCNNConfig
-from .text_cnn import CNN, CNN_SPACE, HIDDEN_SPACE, CNNConfig
+from ..neural.text_cnn import TextCNN, TextCNNConfig
+from .cnn_config import CNN_SPACE, HIDDEN_SPACE, CNNConfig, text_cnn
+from .neural import NeuralMethod
 
 
 @dataclass(frozen=True)
@@ -18,9 +19,13 @@ class CNNBaselineConfig(CNNConfig):
     cnn: TextCNNConfig = part(TextCNNConfig(filters=768, hidden=512, embedding_dropout=0.4), "the layers")
 
 
-class CNNBaseline(CNN):
+class CNNBaseline(NeuralMethod):
     """One maximum per filter, a hidden layer, a loss for each label."""
 
     name = "cnn-baseline"
     config_class = CNNBaselineConfig
     search_space = CNN_SPACE | HIDDEN_SPACE
+    config: CNNBaselineConfig
+
+    def _build(self, labels: int, *, trained: bool) -> TextCNN:
+        return text_cnn(self.reader, labels, self.config, trained=trained)

@@ -14,10 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from ..config import part
 from ..data import Dataset
 from ..explanation import Explanation
+from ..features.text_features import TextFeatures
 from ..linear import LinearConfig, TreeModel
 from ..linear.config import COST_SPACE
 from ..linear.explain_path import explain_path
@@ -25,33 +27,43 @@ from ..linear.update import UpdateConfig, updated
 from ..ranked import Ranked
 from ..tree import LabelTree
 from ..tree.growth import with_labels
-from .features import TFIDF_SPACE, FeatureConfig, FeatureMethod
+from .base import Method
+from .feature_config import TFIDF_SPACE, FeatureConfig
 
 
 @dataclass(frozen=True)
 class DiSMECConfig(FeatureConfig):
-    """Settings of DiSMEC. Beams and negatives have no say: all labels are scored, all texts are negatives."""
+    """Settings of DiSMEC. Beams and negatives are ignored: all labels are scored, all texts are negatives."""
 
     linear: LinearConfig = part(LinearConfig(threshold=0.01, transform="raw"), "classifiers")
-    update: UpdateConfig = part(UpdateConfig(), "growing a trained model")
+    update: UpdateConfig = part(UpdateConfig(), "updates of a trained model")
 
 
-class DiSMEC(FeatureMethod):
+class DiSMEC(Method):
     """Training costs texts × labels: for some tens of thousands of labels at most. Scores are raw margins."""
 
     name = "dismec"
     config_class = DiSMECConfig
     search_space = TFIDF_SPACE | COST_SPACE
     config: DiSMECConfig
+    features = TextFeatures(None, 0)
     model: TreeModel | None = None
 
+    @property
+    def takes_texts(self) -> bool:
+        return self.features.tfidf is not None
+
     def _fit(self, dataset: Dataset) -> None:  # type: ignore[override]  # a method names the options it knows
-        X = self._fit_features(dataset)
+        self.features, X = TextFeatures.fit(dataset, self.config.tfidf, threads=self.threads)
+        self._keep(X, dataset.Y)
         labels = LabelTree.flat(np.flatnonzero(dataset.label_counts).astype(np.int32))
         config = self.config
         self.model = TreeModel.fit(
             X, dataset.Y, labels, config.linear, seed=config.seed, threads=self.threads
         )
+
+    def _keep(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
+        self.features.kept = (X, Y) if self.config.keep_data else None
 
     def _update(  # type: ignore[override]
         self,
@@ -63,7 +75,9 @@ class DiSMEC(FeatureMethod):
     ) -> None:
         """``new_positives`` and ``new_examples``: other limits than those of the settings, this time."""
         assert self.model is not None
-        X, Y, known = self._all_examples(new, old)
+        X, Y, known = self.features.with_old_examples(
+            new, old, name=self.name, count=self.statistics["examples"], threads=self.threads
+        )
         used = np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
         labels = np.setdiff1d(used, self.model.tree.labels)
         tree = with_labels(self.model.tree, labels, np.zeros(len(labels), np.int64))
@@ -75,17 +89,22 @@ class DiSMEC(FeatureMethod):
 
     def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
         assert self.model is not None
-        return self.model.rank(self._features(dataset), k, threads=self.threads)
+        X = self.features.rows(dataset, threads=self.threads)
+        return self.model.rank(X, k, threads=self.threads)
 
     def _explain(self, dataset: Dataset, label: int) -> Explanation:  # type: ignore[override]
         assert self.model is not None
-        return explain_path(self.model, self._terms(dataset), label, self._title, threads=self.threads)
+        terms = self.features.terms(dataset, threads=self.threads)
+        return explain_path(self.model, terms, label, self.node_title, threads=self.threads)
 
     def _state(self) -> dict[str, npt.NDArray]:
         assert self.model is not None
-        return self.model.state() | self._feature_state()
+        return self.model.state() | self.features.state()
 
     def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None:
-        self._restore_features(arrays)
-        self.model = TreeModel.from_state(arrays, self.config.linear, self.n_features)
-        self.model.tree.check_ids(len(self._fitted()))
+        config, labels = self.config, len(self.known_labels)
+        self.features = TextFeatures.from_state(
+            arrays, config.tfidf, keeps_data=config.keep_data, labels=labels
+        )
+        self.model = TreeModel.from_state(arrays, config.linear, self.features.n_features)
+        self.model.tree.check_ids(labels)

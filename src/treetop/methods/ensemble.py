@@ -124,7 +124,7 @@ class Ensemble(Method):
         if ensemble.config.rule not in LEARNED:
             raise ConfigError(f"there is nothing to learn with rule={ensemble.config.rule}")
         for member in ensemble.members:
-            member._fitted()
+            member.check_trained()
         validation = labelled(validation, "an ensemble learns its weights from fitted models and")
         if not ensemble.members:
             raise DataError("an ensemble learns its weights from fitted models and a labelled Dataset")
@@ -176,7 +176,7 @@ class Ensemble(Method):
                 self._lend_threads(copied)
                 grown.append(copied.update(new, old))
         self.members = grown
-        self._new_ids = [_positions(member._fitted(), new.labels) for member in grown]
+        self._new_ids = [_positions(member.known_labels, new.labels) for member in grown]
 
     def _named_members(self) -> list[Method]:
         config = self.config
@@ -197,15 +197,15 @@ class Ensemble(Method):
                 )
         return made
 
-    def _lessons(self, dataset: Dataset, extra: Mapping[str, Any]) -> Dataset:
+    def _training_examples(self, dataset: Dataset, extra: Mapping[str, Any]) -> Dataset:
         """The members add the texts of the labels themselves."""
         return dataset
 
     def _put_together(self) -> None:
         """Labels, counts and statistics from those of the fitted members."""
         self._check_inputs()
-        self.labels = _union([member._fitted() for member in self.members])
-        self._new_ids = [_positions(member._fitted(), self.labels) for member in self.members]
+        self.labels = _union([member.known_labels for member in self.members])
+        self._new_ids = [_positions(member.known_labels, self.labels) for member in self.members]
         self.label_texts = self._common_label_texts()
         self.label_counts = np.zeros(len(self.labels), np.int64)
         for member, new_ids in zip(self.members, self._new_ids, strict=True):
@@ -238,7 +238,7 @@ class Ensemble(Method):
         texts: dict[str, str] = {}
         for member in reversed(self.members):  # the first member has the last word
             if member.label_texts is not None:
-                texts |= zip(member._fitted(), member.label_texts, strict=True)
+                texts |= zip(member.known_labels, member.label_texts, strict=True)
         return Strings.of(texts.get(name, name) for name in self.labels)
 
     def _given_weights(self) -> Weights:
@@ -250,8 +250,8 @@ class Ensemble(Method):
         from ..metrics.documents import ndcg
         from ..metrics.judged import Judged
 
-        truth = validation.aligned_to(self._fitted())
-        known = None if truth.Y is None else sparse.csr_matrix(truth.Y[:, : len(self._fitted())])
+        truth = validation.aligned_to(self.known_labels)
+        known = None if truth.Y is None else sparse.csr_matrix(truth.Y[:, : len(self.known_labels)])
         if known is None or known.nnz == 0:
             raise DataError(f"{validation.source}: no example has a label to learn the rule from")
         with step("Learning the rule"):
@@ -276,11 +276,11 @@ class Ensemble(Method):
         return Ranked(*_native.combine(lists, self.weights.tolist(), k, self.threads))
 
     def _explain(self, dataset: Dataset, label: int) -> Explanation:  # type: ignore[override]
-        name = self._fitted()[label]
+        name = self.known_labels[label]
         parts = []
         lists = self._lists(dataset, self.config.depth)
         for number, (member, ranked) in enumerate(zip(self.members, lists, strict=True), 1):
-            own = member._fitted().position(name)
+            own = member.known_labels.position(name)
             explained = member.can_explain and own >= 0 and member.label_counts[own] > 0
             weight, value = float(self.weights[number - 1]), listed_score(ranked, label)
             if self.stack is not None:
@@ -302,7 +302,7 @@ class Ensemble(Method):
         lists: list[Ranked] = []
         for member, new_ids in zip(self.members, self._new_ids, strict=True):
             self._lend_threads(member)
-            ranked = member.predict(dataset, min(depth, len(member._fitted())))
+            ranked = member.predict(dataset, min(depth, len(member.known_labels)))
             ids = ranked.indices if new_ids is None else new_ids[ranked.indices]
             lists.append(Ranked(ranked.indptr, ids, ranked.scores))
         if self.config.rule == "rank":
@@ -314,12 +314,12 @@ class Ensemble(Method):
         if member.config.threads != self.config.threads:
             member.config = member.config.replace_settings({"threads": self.config.threads})
 
-    def _fitted(self) -> Strings:
+    def check_trained(self) -> None:
         if self.labels is None and self.config.rule in LEARNED and self.members:
             raise ModelError(
                 "the rule of this ensemble is not learned yet: call fit, or Ensemble.learn(models, data)"
             )
-        return super()._fitted()
+        super().check_trained()
 
     # -- the model folder ------------------------------------------------------------------------------------
 
@@ -355,7 +355,7 @@ class Ensemble(Method):
 
     def _stored_ids(self, number: int, arrays: Mapping[str, npt.NDArray]) -> npt.NDArray[np.int32] | None:
         assert self.labels is not None
-        count, total = len(self.members[number]._fitted()), len(self.labels)
+        count, total = len(self.members[number].known_labels), len(self.labels)
         name = f"new_ids.{number}"
         if name not in arrays:
             if count != total:

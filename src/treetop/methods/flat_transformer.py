@@ -21,13 +21,16 @@ from ..errors import ConfigError
 from ..features.joined import Vectors
 from ..neural.batches import Examples
 from ..neural.config import TrainingConfig
-from ..neural.encoder import EncoderConfig
-from ..neural.encoder_network import EncoderNetwork
+from ..neural.encoder_config import EncoderConfig
+from ..neural.encoder_network import EncoderNetwork, vectors_and_labels
 from ..neural.losses import LOSSES
+from ..neural.text_encoder import encoder_of
 from ..neural.vector_cache import cached
 from ..search_space import SearchSpace
 from ..sparse import normalize_rows
-from .cat_ranked import CatRankedConfig, CatRankedMethod
+from .fine_tuning import inference_settings
+from .network_config import EncoderNetworkConfig
+from .neural import NeuralMethod
 
 FLAT_SPACE: SearchSpace = {
     "training.learning_rate": (1e-4, 2e-4, 4e-4),
@@ -38,16 +41,16 @@ STARTS = ("frequency", "pifa", "label-text", "random")
 
 
 @dataclass(frozen=True)
-class FlatTransformerConfig(CatRankedConfig):
+class FlatTransformerConfig(EncoderNetworkConfig):
     """Settings of the full-label transformer."""
 
-    epochs: int = setting(10, "how often the network sees all examples", at_least=1)
-    batch_size: int = setting(256, "texts in one step", at_least=1)
+    epochs: int = setting(10, "passes over the training examples", at_least=1)
+    batch_size: int = setting(256, "texts per optimizer step", at_least=1)
     loss: str = setting("bce", "loss over all labels", choices=LOSSES)
     start: str = setting(
         "frequency",
-        "scores before training: those of the labels' frequencies, also of the mean vectors of their texts "
-        "(pifa) or of the vectors of their own texts (label-text), or random ones",
+        "initial scores of the labels: their frequencies, alone or with the mean vectors of their training "
+        "texts (pifa) or the vectors of their own texts (label-text), or random",
         choices=STARTS,
     )
     transformer: EncoderConfig = part(EncoderConfig(dropout=0.4), "the pretrained transformer")
@@ -57,7 +60,7 @@ class FlatTransformerConfig(CatRankedConfig):
     )
 
 
-class FlatTransformer(CatRankedMethod):
+class FlatTransformer(NeuralMethod):
     """Encoder and all labels at once."""
 
     name = "flat-transformer"
@@ -66,7 +69,8 @@ class FlatTransformer(CatRankedMethod):
     config: FlatTransformerConfig
 
     def _build(self, labels: int, *, trained: bool) -> EncoderNetwork:
-        return EncoderNetwork(self._new_encoder(), labels, self.config.loss, bits=self.config.head_bits)
+        encoder = encoder_of(self.reader)
+        return EncoderNetwork(encoder, labels, self.config.loss, bits=self.config.head_bits)
 
     def _initialise(
         self, dataset: Dataset, examples: Examples, Y: sparse.csr_matrix, device: torch.device
@@ -84,7 +88,7 @@ class FlatTransformer(CatRankedMethod):
         if config.start == "label-text":
             if dataset.label_texts is None:
                 raise ConfigError("start=label-text needs texts of the labels (--label-texts FILE)")
-            examples = Examples(self._tokens(dataset.label_texts.take(self.used)))
+            examples = self._examples(dataset.label_texts.take(self.used))
         vectors = self._published_vectors(examples, device)
         centred = vectors - vectors.mean(0)
         rows = centred
@@ -97,9 +101,10 @@ class FlatTransformer(CatRankedMethod):
     def _published_vectors(self, examples: Examples, device: torch.device) -> Vectors:
         """By the encoder before it is trained; they may lie in the cache."""
         assert isinstance(self.network, EncoderNetwork)
-        return cached(
-            self.config.transformer.cache,
-            self.network.encoder,
-            examples,
-            lambda: self._vectors(examples, device),
-        )
+        config, network = self.config, self.network
+
+        def make() -> Vectors:
+            inference = inference_settings(config, device)
+            return vectors_and_labels(network, examples, 0, inference, layers=config.ranker_layers)[0]
+
+        return cached(config.transformer.cache, network.encoder, examples, make)

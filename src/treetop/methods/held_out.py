@@ -1,4 +1,4 @@
-"""Examples that a training holds out, to learn something of a model on."""
+"""Training examples that are held out, to choose or fit something on them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy.typing as npt
 from ..data import Dataset
 from ..errors import DataError
 
+Rows = npt.NDArray[np.int64]
 
-def held_out_rows(
-    dataset: Dataset, share: float, seed: int, purpose: str
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Rows to learn from and rows to hold out: whole groups where the examples have groups.
 
-    Texts of labels are only learned from.
+def held_out_rows(dataset: Dataset, share: float, seed: int, purpose: str) -> tuple[Rows, Rows]:
+    """Rows to train on and rows to hold out: whole groups where the examples have groups.
+
+    Texts of labels are only trained on.
     """
     groups = None if dataset.groups is None else dataset.group_codes()
     try:
@@ -25,6 +25,19 @@ def held_out_rows(
     for rows in (kept, held_out):
         if dataset.Y[rows].nnz == 0:
             raise DataError(
-                f"{dataset.source}: too few examples have labels to hold some out for the {purpose}"
+                f"{dataset.source}: too few examples have labels to hold some out for the {purpose}: add"
+                " labelled examples, or leave it out"
             )
     return kept, held_out
+
+
+def held_out_if_possible(dataset: Dataset, share: float, seed: int) -> tuple[Rows, Rows]:
+    """The same, but of a single example none is held out, and examples of one group are drawn one by one."""
+    examples = dataset.example_rows()
+    if len(examples) < 2:
+        return np.arange(len(dataset)), np.zeros(0, np.int64)
+    groups = None
+    if dataset.groups is not None:
+        codes = dataset.group_codes()
+        groups = codes if codes[examples].max() > 0 else None
+    return dataset.hold_out(share, seed, groups)

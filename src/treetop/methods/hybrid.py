@@ -30,6 +30,7 @@ from ..progress import step
 from ..ranked import DEPTH, Ranked
 from ..sparse import Rows
 from ..tree import LabelTree
+from .held_out import held_out_if_possible
 from .tree_linear import TreeLinear, TreeLinearConfig
 from .xr_linear import XR_SPACE
 
@@ -108,7 +109,7 @@ class Hybrid(TreeLinear):
 
         The smaller of equal ones; 0, if the best is hardly better.
         """
-        rows, held_out = _hold_out(dataset, self.config.validation, self.config.seed)
+        rows, held_out = held_out_if_possible(dataset, self.config.validation, self.config.seed)
         assert dataset.Y is not None
         labelled = np.diff(dataset.Y.indptr) > 0
         if labelled[held_out].sum() < ENOUGH or not labelled[rows].any():
@@ -147,7 +148,13 @@ class Hybrid(TreeLinear):
         if self.neighbours is None:
             return super()._rank(dataset, k, beam=beam)
         assert self.forest is not None
-        lists = self._lists(self.forest, self.neighbours, self._features(dataset), max(k, DEPTH), beam)
+        lists = self._lists(
+            self.forest,
+            self.neighbours,
+            self.features.rows(dataset, threads=self.threads),
+            max(k, DEPTH),
+            beam,
+        )
         return Ranked(*_native.combine(lists, [1 - self.weight, self.weight], k, self.threads))
 
     def _lists(
@@ -171,8 +178,8 @@ class Hybrid(TreeLinear):
             return super()._explain(dataset, label, beam=beam)
         assert self.forest is not None
         linear = self._explain_linear(dataset, label, beam, wanted=DEPTH)
-        X = self._features(dataset)
-        votes = self.neighbours.explain(X, label, self._fitted(), threads=self.threads)
+        X = self.features.rows(dataset, threads=self.threads)
+        votes = self.neighbours.explain(X, label, self.known_labels, threads=self.threads)
         lists = self._lists(self.forest, self.neighbours, X, DEPTH, beam)
         parts = [
             Part("linear", 1 - self.weight, listed_score(lists[0], label), linear),
@@ -191,19 +198,7 @@ class Hybrid(TreeLinear):
         if not 0 <= self.weight <= 1:
             raise ModelError(f"the weight of the neighbours must lie between 0 and 1, not {self.weight}")
         if self.weight > 0:
-            labels = len(self._fitted())
-            self.neighbours = Neighbours.from_state(arrays, self.config.vote, self.n_features, labels)
-
-
-def _hold_out(
-    dataset: Dataset, share: float, seed: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Rows to learn from and rows to weigh on; whole groups, where the data set has several."""
-    examples = dataset.example_rows()
-    groups = None
-    if dataset.groups is not None:
-        codes = dataset.group_codes()
-        groups = codes if codes[examples].max() > 0 else None
-    if len(examples) < 2:
-        return np.arange(len(dataset)), np.zeros(0, np.int64)
-    return dataset.hold_out(share, seed, groups)
+            labels = len(self.known_labels)
+            self.neighbours = Neighbours.from_state(
+                arrays, self.config.vote, self.features.n_features, labels
+            )

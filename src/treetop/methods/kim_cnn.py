@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from ..config import part, setting
 from ..neural.config import TrainingConfig
-from ..neural.text_cnn import TextCNNConfig
-from .text_cnn import CNN, CNNConfig
+from ..neural.text_cnn import TextCNN, TextCNNConfig
+from .cnn_config import CNN_SPACE, CNNConfig, text_cnn
+from .neural import NeuralMethod
 
 
 @dataclass(frozen=True)
@@ -23,11 +24,16 @@ class KimCNNConfig(CNNConfig):
     cnn: TextCNNConfig = part(TextCNNConfig(filters=768), "the layers")
 
 
-class KimCNN(CNN):
+class KimCNN(NeuralMethod):
     """The recommended network where memory allows."""
 
     name = "kim-cnn"
     config_class = KimCNNConfig
+    search_space = CNN_SPACE
+    config: KimCNNConfig
+
+    def _build(self, labels: int, *, trained: bool) -> TextCNN:
+        return text_cnn(self.reader, labels, self.config, trained=trained)
 
 
 @dataclass(frozen=True)
@@ -38,8 +44,13 @@ class KimCNNSoftmaxConfig(KimCNNConfig):
     cnn: TextCNNConfig = part(TextCNNConfig(filters=768, loss="softmax", dropout=0.8), "the layers")
 
 
-class KimCNNSoftmax(CNN):
+class KimCNNSoftmax(NeuralMethod):
     """Kim-CNN with softmax cross-entropy, for comparison."""
 
     name = "kim-cnn-softmax"
     config_class = KimCNNSoftmaxConfig
+    search_space = CNN_SPACE
+    config: KimCNNSoftmaxConfig
+
+    def _build(self, labels: int, *, trained: bool) -> TextCNN:
+        return text_cnn(self.reader, labels, self.config, trained=trained)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -28,17 +28,18 @@ from ..linear.single_level import SingleLevel
 from ..linear.tree_model import relevance_chain
 from ..neural.batches import Examples
 from ..neural.config import training_settings
-from ..neural.device import chosen_device, chosen_precision, seeded, using_threads
+from ..neural.device import seeded, using_threads
 from ..neural.encoder_network import EncoderNetwork
-from ..neural.resuming import TrainingStates
-from ..neural.text_encoder import Tokens
-from ..neural.training import Course, Training
+from ..neural.reader import Tokens
+from ..neural.training import TrainingProgress
 from ..ranked import Ranked
 from ..sparse import binarize, normalize_rows
 from ..tree import LabelTree
+from .fine_tuning import TrainingTask, inference_settings
 
 if TYPE_CHECKING:
-    from .xr_transformer import XRTransformer
+    from ..neural.text_encoder import TextEncoder
+    from .xr_transformer import XRTransformerConfig
 
 BOOTSTRAPS = ("weighted", "linear", "inherit", "none")
 BOOTSTRAP = LinearConfig(
@@ -51,20 +52,24 @@ Head = tuple[Vectors, Vectors]
 
 
 class LevelTuning:
-    """Leaves the encoder of a method fine-tuned."""
+    """Fine-tunes ``encoder`` down a label tree; ``X``: the TF-IDF features of the texts with these tokens."""
 
     def __init__(
         self,
-        method: XRTransformer,
+        config: XRTransformerConfig,
+        encoder: TextEncoder,
         tokens: Tokens,
         X: sparse.csr_matrix,
         Y: sparse.csr_matrix,
         tree: LabelTree,
+        device: torch.device,
+        *,
+        threads: int,
     ) -> None:
-        assert method.encoder is not None
-        self.method = method
-        self.config = method.config
-        self.encoder = method.encoder
+        self.config = config
+        self.encoder = encoder
+        self.device = device
+        self.threads = threads
         self.tokens = tokens
         self.X = X
         self.tree = tree
@@ -72,8 +77,8 @@ class LevelTuning:
         small = [level for level, size in enumerate(tree.sizes) if size <= self.config.max_clusters]
         chosen = small[-self.config.lowest :] if self.config.lowest else small
         self.levels = chosen if any(self.config.steps or [self.config.epochs]) else []
-        self.device = chosen_device(self.config.device)
-        self.done = Course()
+        self.progress = TrainingProgress()
+        """That of all levels so far."""
         labels = (*tree.offsets, tree.labels, Y.indptr, Y.indices)
         first = self.encoder.weights().values()
         self.basis = checkpoints.name_of("", *tokens, X.data, *labels, *first, training_settings(self.config))
@@ -89,31 +94,20 @@ class LevelTuning:
             kept = checkpoints.find(name)
             if kept is None:
                 network = self.network(level, vectors, shortlist, head)
-                self.done = self.done.then(self._tune(network, level, shortlist))
-                vectors = self.method.text_vectors(self.tokens)
+                self.progress = self.progress.then(self._tune(network, level, shortlist))
+                vectors = self._vectors()
                 W, b = (value.detach().cpu().numpy() for value in (network.head.weight, network.head.bias))
-                told = json.dumps(dataclasses.asdict(self.done))
-                learned = {"vectors": vectors, "W": W, "b": b, "told": np.frombuffer(told.encode(), np.uint8)}
+                progress = json.dumps(dataclasses.asdict(self.progress)).encode()
+                learned = {"vectors": vectors, "W": W, "b": b, "progress": np.frombuffer(progress, np.uint8)}
                 checkpoints.keep(name, with_prefix("encoder", self.encoder.weights()) | learned)
             else:
                 self.encoder.load_weights(under_prefix("encoder", kept))
                 vectors, W, b = (np.array(kept[part]) for part in ("vectors", "W", "b"))
-                self.done = Course(**json.loads(kept["told"].tobytes()))
+                self.progress = TrainingProgress(**json.loads(kept["progress"].tobytes()))
             head = W, b
             if level != self.levels[-1]:
                 beam = self._ranked(level, vectors, shortlist, beam)
-        return vectors if vectors is not None else self.method.text_vectors(self.tokens, published=True)
-
-    def course(self) -> dict[str, Any]:
-        precision = chosen_precision(self.config.training.precision, self.device)
-        return {
-            "parameters": {"encoder": sum(p.numel() for p in self.encoder.encoder.parameters())},
-            "device": str(self.device),
-            "precision": str(precision).removeprefix("torch."),
-            "seconds": self.done.seconds,
-            "best_epoch": len(self.done.entries),
-            "epochs": self.done.entries,
-        }
+        return vectors if vectors is not None else self._vectors(self.config.transformer.cache)
 
     def shortlist(self, level: int, beam: Ranked | None) -> sparse.csr_matrix:
         """M: texts × nodes of the level above. Below the root, all nodes are on it."""
@@ -153,32 +147,36 @@ class LevelTuning:
             BOOTSTRAP,
             title=f"First weights of level {level + 1}",
             seed=self.config.seed + level,
-            threads=self.method.threads,
+            threads=self.threads,
         )
         return solved.dense()
 
-    def _tune(self, network: EncoderNetwork, level: int, shortlist: sparse.csr_matrix) -> Course:
+    def _tune(self, network: EncoderNetwork, level: int, shortlist: sparse.csr_matrix) -> TrainingProgress:
         config, number = self.config, self.levels.index(level)
         steps = config.steps[min(number, len(config.steps) - 1)] if config.steps else None
         if not (config.epochs if steps is None else steps):
-            return Course()
+            return TrainingProgress()
         Y = self.relevance[level] if config.cost_sensitive else binarize(self.relevance[level])
         name = checkpoints.name_of("tuning", self.basis, level, shortlist.indptr, shortlist.indices)
-        with using_threads(self.method.threads), seeded(config.seed + level, self.device):
-            training = Training(
+        nodes = f"{self.tree.sizes[level]:,} nodes"
+        with using_threads(self.threads), seeded(config.seed + level, self.device):
+            task = TrainingTask(
                 network,
                 Examples(self.tokens, Y, shortlist=None if level == 0 else shortlist),
-                config.training,
-                epochs=config.epochs,
-                steps=steps,
-                batch_size=config.batch_size,
+                config,
+                self.device,
+                title=f"Fine-tuning, level {number + 1} of {len(self.levels)}, {nodes}",
+                checkpoint=name,
                 seed=config.seed + level,
-                device=self.device,
-                states=TrainingStates(name),
-                which={"level": level + 1},
+                steps=steps,
+                part={"level": level + 1},
             )
-            nodes = f"{self.tree.sizes[level]:,} nodes"
-            return training.run(f"Fine-tuning, level {number + 1} of {len(self.levels)}, {nodes}")
+            return task.run()
+
+    def _vectors(self, cache: str | None = None) -> Vectors:
+        """The vectors of the texts now; ``cache``: where those of the published encoder may lie already."""
+        inference = inference_settings(self.config, self.device)
+        return self.encoder.vectors(self.tokens, inference, threads=self.threads, cache=cache)
 
     def _ranked(
         self, level: int, vectors: Vectors, shortlist: sparse.csr_matrix, beam: Ranked | None
@@ -193,12 +191,12 @@ class LevelTuning:
             self.config.linear.replace_settings({"last_transform": None}),
             title=f"Rankers of level {level + 1}",
             seed=self.config.seed + level,
-            threads=self.method.threads,
+            threads=self.threads,
         )
         if level and beam is None:  # the levels above were left out
             indptr, nodes = shortlist.indptr.astype(np.int64), shortlist.indices.astype(np.int32)
             beam = Ranked(indptr, nodes, shortlist.data)
-        return rankers.rank(features, max(self.config.shortlist, 1), start=beam, threads=self.method.threads)
+        return rankers.rank(features, max(self.config.shortlist, 1), start=beam, threads=self.threads)
 
 
 def _as_csr(vectors: Vectors) -> sparse.csr_matrix:

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from scipy import sparse
 
 from .. import checkpoints
 from ..config import part, setting
@@ -16,44 +19,49 @@ from ..errors import ConfigError
 from ..neural.batches import Examples
 from ..neural.cluster_head import ClusterHead
 from ..neural.config import TrainingConfig
-from ..neural.encoder import EncoderConfig
+from ..neural.encoder_config import EncoderConfig
 from ..neural.encoder_network import EncoderNetwork, HeadedEncoder
 from ..neural.network import Network
+from ..neural.reader import Tokens
 from ..neural.static_negatives import StaticNegatives, fixed_clusters
-from ..neural.training import Course
+from ..neural.text_encoder import encoder_of
+from ..neural.training import TrainingProgress
 from ..search_space import SearchSpace
-from .neural import Lesson
-from .sampled import SampledConfig, SampledMethod
+from .fine_tuning import TrainingTask, inference_settings
+from .network_config import ClusteredEncoderConfig
+from .neural import NeuralMethod
 
 LIGHT_SPACE: SearchSpace = {"training.learning_rate": (5e-5, 1e-4, 2e-4), "transformer.dropout": (0.3, 0.5)}
-"""Not ``visited``: by default only very many labels have clusters."""
+"""Not ``beam``: by default only very many labels have clusters."""
 FEW = 50_000
 """Labels that are scored at once, as published for Wiki10-31K and smaller sets."""
 
 
 @dataclass(frozen=True)
-class LightXMLConfig(SampledConfig):
+class LightXMLConfig(ClusteredEncoderConfig):
     """Settings of LightXML."""
 
-    epochs: int = setting(10, "how often the network sees all examples", at_least=1)
-    batch_size: int = setting(256, "texts in one step", at_least=1)
+    epochs: int = setting(10, "passes over the training examples", at_least=1)
+    batch_size: int = setting(256, "texts per optimizer step", at_least=1)
     cluster_size: int = setting(
         0,
-        "labels in a cluster at most, and more than half as many; 1: no clusters; 0: as published, 100, or "
-        "none of up to 50,000 labels",
+        "largest number of labels in a cluster; 1: no clusters; 0: as published, 100, and no clusters up to "
+        "50,000 labels",
         at_least=0,
     )
     negatives: str = setting(
         "dynamic",
-        "whose labels are ranked while training: the clusters that are best now; or those that are best when "
-        "they are trained, before the labels are, with the encoder as it is then (static) or one of the "
+        "clusters whose labels are ranked while training: the best of the moment (dynamic); or, with "
+        "clusters trained first, the best after that, by the same encoder (static) or by an encoder of the "
         "labels' own (static-own)",
         choices=("dynamic", "static", "static-own"),
     )
-    visited: int = setting(20, "clusters whose labels are ranked", at_least=1)
-    hidden: int = setting(400, "numbers that a text is narrowed to before its labels are ranked", at_least=1)
+    beam: int = setting(20, "clusters whose labels are ranked", at_least=1)
+    hidden: int = setting(400, "width of the hidden layer before the labels", at_least=1)
     activation: str = setting(
-        "none", "after that: none, as in the released code, or the paper's", choices=("none", "sigmoid")
+        "none",
+        "activation of that layer: none, as in the released code, or sigmoid, as in the paper",
+        choices=("none", "sigmoid"),
     )
     transformer: EncoderConfig = part(
         EncoderConfig(pooling="cls", layers=5, dropout=0.5), "the pretrained transformer"
@@ -68,8 +76,10 @@ class LightXMLConfig(SampledConfig):
         "the training loop",
     )
 
+    renamed: ClassVar = {"visited": "beam"}
 
-class LightXML(SampledMethod):
+
+class LightXML(NeuralMethod):
     """Clusters and labels by one encoder."""
 
     name = "lightxml"
@@ -77,29 +87,30 @@ class LightXML(SampledMethod):
     search_space = LIGHT_SPACE
     config: LightXMLConfig
 
-    def _sizes(self, labels: int) -> tuple[int, ...]:
+    def _cluster_sizes(self, labels: int) -> tuple[int, ...]:
         size = self.config.cluster_size or (1 if labels <= FEW else 100)
         count = clusters_of_size(labels, size)
         if 1 < count < labels and size > 1:
             return (count,)
         if self.config.negatives != "dynamic" and (size == 1 or labels > 2):  # two have nothing to cluster
             raise ConfigError(
-                f"negatives={self.config.negatives} is about clusters of labels, and there are none: set"
+                f"negatives={self.config.negatives} needs clusters of labels, and there are none: set"
                 f" cluster_size to a number above 1 and below the {labels:,} labels"
             )
         return ()
 
     def _build(self, labels: int, *, trained: bool) -> Network:
         config = self.config
-        encoder = self._new_encoder()
-        if len(self.parents) == 1:
+        encoder = encoder_of(self.reader)
+        assert self.clusters is not None
+        if len(self.clusters) == 1:
             return EncoderNetwork(encoder, labels, "bce", bits=config.head_bits)
         head = ClusterHead(
             encoder.width,
-            self.parents[-1],
+            self.clusters.parents[-1],
             hidden=config.hidden,
             activation=config.activation,
-            visited=config.visited,
+            visited=config.beam,
             bits=config.head_bits,
             sparse=config.sparse,
         )
@@ -107,19 +118,19 @@ class LightXML(SampledMethod):
             return HeadedEncoder(encoder, head)
         return StaticNegatives(encoder, head, own=config.negatives == "static-own")
 
-    def _teach(self, lesson: Lesson) -> Course:
+    def _run_training(self, task: TrainingTask, tokens: Tokens, Y: sparse.csr_matrix) -> TrainingProgress:
         """Where negatives are static, the clusters first; then the labels, with the clusters found."""
         network = self.network
         if not isinstance(network, StaticNegatives):
-            return super()._teach(lesson)
+            return task.run()
         network.begin_clusters()
-        of_clusters = checkpoints.name_of("clusters", lesson.name)
-        clusters = replace(lesson, name=of_clusters, judge=None, on_epoch=None, which={"stage": 1})
-        first = super()._teach(clusters)
-        found = fixed_clusters(network, lesson.examples, self._pass(lesson.device))
+        of_clusters = checkpoints.name_of("clusters", task.checkpoint)
+        clusters = replace(task, checkpoint=of_clusters, validator=None, on_epoch=None, part={"stage": 1})
+        first = clusters.run()
+        found = fixed_clusters(network, task.examples, inference_settings(self.config, task.device))
         network.begin_labels()
-        examples = Examples(lesson.tokens, lesson.Y, shortlist=found)
-        return first.then(super()._teach(replace(lesson, examples=examples, which={"stage": 2})))
+        examples = Examples(tokens, Y, shortlist=found)
+        return first.then(replace(task, examples=examples, part={"stage": 2}).run())
 
 
 def clusters_of_size(labels: int, most: int) -> int:

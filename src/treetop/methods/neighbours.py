@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy.typing as npt
+from scipy import sparse
 
 from ..config import part
 from ..data import Dataset
 from ..explanation import Explanation
+from ..features.text_features import TextFeatures
 from ..neighbours import VOTE_SPACE, Neighbours, NeighboursConfig
 from ..ranked import Ranked
-from .features import TFIDF_SPACE, FeatureConfig, FeatureMethod
+from .base import Method
+from .feature_config import TFIDF_SPACE, FeatureConfig
 
 
 @dataclass(frozen=True)
@@ -22,38 +25,52 @@ class NearestNeighboursConfig(FeatureConfig):
     vote: NeighboursConfig = part(NeighboursConfig(), "the neighbours and their vote")
 
 
-class NearestNeighbours(FeatureMethod):
+class NearestNeighbours(Method):
     """Learns nothing but the vocabulary; takes texts, or feature matrices with unit rows."""
 
     name = "neighbours"
     config_class = NearestNeighboursConfig
     search_space = TFIDF_SPACE | VOTE_SPACE
     config: NearestNeighboursConfig
-
+    features = TextFeatures(None, 0)
     neighbours: Neighbours | None = None
 
+    @property
+    def takes_texts(self) -> bool:
+        return self.features.tfidf is not None
+
     def _fit(self, dataset: Dataset) -> None:  # type: ignore[override]  # it has no options
-        X = self._fit_features(dataset)
-        self.neighbours = Neighbours.fit(X, dataset.Y, self.config.vote, threads=self.threads)
+        self.features, X = TextFeatures.fit(dataset, self.config.tfidf, threads=self.threads)
+        self._index(X, dataset.Y)
 
     def _update(self, new: Dataset, old: Dataset | None) -> None:  # type: ignore[override]
-        X, Y, _ = self._all_examples(new, old)
+        X, Y, _ = self.features.with_old_examples(
+            new, old, name=self.name, count=self.statistics["examples"], threads=self.threads
+        )
+        self._index(X, Y)
+
+    def _index(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
         self.neighbours = Neighbours.fit(X, Y, self.config.vote, threads=self.threads)
-        self._keep(X, Y)
+        self.features.kept = (X, Y) if self.config.keep_data else None
 
     def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
         assert self.neighbours is not None
-        return self.neighbours.rank(self._features(dataset), k, threads=self.threads)
+        X = self.features.rows(dataset, threads=self.threads)
+        return self.neighbours.rank(X, k, threads=self.threads)
 
     def _explain(self, dataset: Dataset, label: int) -> Explanation:  # type: ignore[override]
         assert self.neighbours is not None
-        return self.neighbours.explain(self._features(dataset), label, self._fitted(), threads=self.threads)
+        X = self.features.rows(dataset, threads=self.threads)
+        return self.neighbours.explain(X, label, self.known_labels, threads=self.threads)
 
     def _state(self) -> dict[str, npt.NDArray]:
         assert self.neighbours is not None
-        return self.neighbours.state() | self._feature_state()
+        return self.neighbours.state() | self.features.state()
 
     def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None:
-        self._restore_features(arrays)
-        labels = len(self._fitted())
-        self.neighbours = Neighbours.from_state(arrays, self.config.vote, self.n_features, labels)
+        config, labels = self.config, len(self.known_labels)
+        self.features = TextFeatures.from_state(
+            arrays, config.tfidf, keeps_data=config.keep_data, labels=labels
+        )
+        n_features = self.features.n_features
+        self.neighbours = Neighbours.from_state(arrays, config.vote, n_features, labels)

@@ -1,14 +1,13 @@
-"""What every network does the same way: hold out, train, rank, save.
+"""What every network that scores labels does the same way: read, cluster, build, train, rank, save.
 
-A network's own file says how texts become tokens and what the network looks like.
+A method's own file says which parts it has and what its network looks like.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -17,128 +16,87 @@ from scipy import sparse
 
 from .. import checkpoints
 from ..arrays import under_prefix, with_prefix
-from ..config import part, setting
 from ..data import Dataset
 from ..data.digest import data_digest, string_arrays
 from ..digests import digest_of
-from ..errors import ConfigError, DataError, ModelError
-from ..features import Tfidf, TfidfConfig
+from ..errors import ConfigError, ModelError
+from ..features import Tfidf, fitted_tfidf
 from ..metrics import Metrics, evaluate, inverse_propensity, parse_metric
 from ..neural.arrays import load_weights, to_array
 from ..neural.batches import Examples
-from ..neural.config import TrainingConfig, training_settings
-from ..neural.device import chosen_device, chosen_precision, memory_told, seeded, using_threads
+from ..neural.config import training_settings
+from ..neural.device import chosen_device, memory_told, seeded, using_threads
 from ..neural.heads import Head
+from ..neural.inference import rank
 from ..neural.network import Network
-from ..neural.ranking import Pass, rank
-from ..neural.resuming import TrainingStates
-from ..neural.training import Course, Judge, OnEpoch, Training
+from ..neural.reader import Reader, Tokens, WordReader
+from ..neural.training import OnEpoch, TrainingProgress, Validator
 from ..predictions import Predictions
 from ..ranked import Ranked
 from ..strings import Strings
-from .base import Method, MethodConfig
+from ..tree import LabelTree
+from ..tree.label_clusters import LabelClusters
+from .base import Method
+from .fine_tuning import TrainingTask, inference_settings, training_log, training_texts
 from .held_out import held_out_rows
+from .network_config import (
+    ClusterConfig,
+    ClusteredEncoderConfig,
+    EncoderNetworkConfig,
+    LabelNetworkConfig,
+    WordNetworkConfig,
+)
 
-Tokens = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]
+if TYPE_CHECKING:
+    from ..neural.encoder_ranker import EncoderRanker
 
-
-@dataclass(frozen=True)
-class NeuralConfig(MethodConfig):
-    """Settings of every network."""
-
-    epochs: int = setting(20, "how often the network sees all examples", at_least=1)
-    batch_size: int = setting(64, "texts in one step", at_least=1)
-    max_length: int = setting(500, "words or tokens of a text that are read", at_least=1)
-    device: str = setting("auto", "cuda, cuda:1, mps or cpu; auto takes the first there is")
-    label_weights: str = setting(
-        "equal",
-        "weight of a label in the loss: all equal, or more for rare ones (propensity)",
-        choices=("equal", "propensity"),
-    )
-    training: TrainingConfig = part(TrainingConfig(), "the training loop")
-
-
-@dataclass(frozen=True, eq=False)
-class Lesson:
-    """What a network is taught with."""
-
-    tokens: Tokens
-    Y: sparse.csr_matrix
-    examples: Examples
-    """Of these tokens and labels, perhaps with shortlists."""
-    device: torch.device
-    name: str | None
-    """Under which states of the training are kept."""
-    judge: Judge | None
-    on_epoch: OnEpoch | None
-    which: Mapping[str, int] = field(default_factory=dict)
-    """Of several lessons: the level or the stage, for the log."""
+Terms = tuple[Tfidf, sparse.csr_matrix]
+"""A vocabulary, and the TF-IDF features of the training texts."""
 
 
 class NeuralMethod(Method):
-    """A network that ranks the labels which have training examples."""
+    """A network that ranks the labels which have training examples.
+
+    Parts: a ``reader`` of texts, perhaps ``clusters`` of the labels, the ``network``, and perhaps a
+    ``ranker`` that ranks labels together with it. Which of them a method has follows from the class of its
+    settings.
+    """
 
     same_on_any_threads = False  # torch adds in another order
-    config: NeuralConfig
+    trains_in_epochs = True
+    config: LabelNetworkConfig
+    reader: Reader | None = None
+    clusters: LabelClusters | None = None
     network: Network | None = None
+    ranker: EncoderRanker | None = None
     used: npt.NDArray[np.int64]
     """The labels the network scores, by their place among all labels."""
-    course: dict[str, Any]
-    """What happened in training."""
 
-    @property
-    def takes_texts(self) -> bool:
-        return True
-
-    @property
-    def network_alone(self) -> bool:
-        """Whether nothing but the network ranks labels: the figures of its best epoch are the model's."""
-        return True
-
-    # -- what a network's file fills in ----------------------------------------------------------------------
-
-    @abstractmethod
-    def _learn_tokens(self, texts: Strings) -> None:
-        """Gets the vocabulary ready."""
-
-    @abstractmethod
-    def _tokens(self, texts: Strings) -> Tokens:
-        """``indptr, ids`` of the tokens of every text, at most ``max_length`` of each."""
+    # -- what a method's file fills in -----------------------------------------------------------------------
 
     @abstractmethod
     def _build(self, labels: int, *, trained: bool) -> Network:
         """A network with new weights; ``trained``: they are about to be replaced."""
 
-    @abstractmethod
-    def _token_state(self) -> dict[str, npt.NDArray]: ...
-
-    @abstractmethod
-    def _restore_tokens(self, arrays: Mapping[str, npt.NDArray]) -> None: ...
-
-    def _prepare(self, dataset: Dataset, Y: sparse.csr_matrix) -> None:
-        """What has to be known of the data before the network is built."""
-
-    def _known_terms(self, config: TfidfConfig) -> tuple[Tfidf, sparse.csr_matrix] | None:
-        """TF-IDF of the training texts by these settings, where another part of the method has made it."""
-        return None
-
-    def _prepared_state(self) -> dict[str, npt.NDArray]:
-        """What `_prepare` found, for the store."""
-        return {}
-
-    def _restore_prepared(self, arrays: Mapping[str, npt.NDArray]) -> None: ...
+    def _cluster_sizes(self, labels: int) -> tuple[int, ...]:
+        """Clusters of each level above the labels, from the top; none: there are only labels."""
+        return ()
 
     def _initialise(
         self, dataset: Dataset, examples: Examples, Y: sparse.csr_matrix, device: torch.device
     ) -> None:
-        """Gives the new network a better start than random weights, where there is one."""
+        """A better start than random weights: by default the frequencies of the labels."""
+        head = getattr(self.network, "head", None)
+        if isinstance(self.config, EncoderNetworkConfig) and self.config.start != "random":
+            assert isinstance(head, Head)
+            flat = LabelClusters.flat(Y.shape[1])
+            head.start((self.clusters or flat).counts(Y), Y.shape[0])
 
-    def _after_training(
-        self, dataset: Dataset, examples: Examples, Y: sparse.csr_matrix, device: torch.device
-    ) -> None:
-        """What else a method learns once its network is trained."""
+    def _run_training(self, task: TrainingTask, tokens: Tokens, Y: sparse.csr_matrix) -> TrainingProgress:
+        """Trains the network on ``tokens`` and labels; in several steps, where the method has some."""
+        return task.run()
 
-    # -- the verbs -------------------------------------------------------------------------------------------
+    # -- training --------------------------------------------------------------------------------------------
 
     def _fit(  # type: ignore[override]
         self,
@@ -149,98 +107,118 @@ class NeuralMethod(Method):
     ) -> None:
         """``validation``: labelled texts on which the best epoch is found.
 
-        ``on_epoch`` is told after every epoch what the log says of it; it may raise to end the training.
+        ``on_epoch`` is called after every epoch with its entry in the log; it may raise to end the training.
         """
-        config = self.config
-        if dataset.texts is None:
-            raise DataError(f"{dataset.source}: {self.name} learns from texts, and there are none")
-        if validation is None and config.training.validation:
-            kept, held_out = held_out_rows(dataset, config.training.validation, config.seed, "validation")
-            dataset, validation = dataset[kept], dataset[held_out]
-        if config.training.patience and validation is None:
-            raise DataError("patience needs examples held out: set validation=0.1, or give some")
+        config, threads = self.config, self.threads
+        dataset, validation = self._with_validation(dataset, validation)
         device = chosen_device(config.device)
-        assert dataset.texts is not None and dataset.Y is not None
-        self._learn_tokens(dataset.texts)
+        texts = dataset.texts
+        assert texts is not None and dataset.Y is not None
         self.labels = dataset.labels
         self.used = np.flatnonzero(dataset.label_counts)
         Y = sparse.csr_matrix(dataset.Y[:, self.used], dtype=np.float32)
-        tokens = self._tokens(dataset.texts)
-        self._prepare(dataset, Y)
-        with using_threads(self.threads), memory_told(), seeded(config.seed, device):
+
+        self.reader = self._new_reader(texts)
+        tokens = self.reader.tokens(texts, threads=threads)
+        terms = self._ranker_terms(texts)
+        self.clusters = self._cluster(dataset, Y, terms)
+
+        with using_threads(threads), memory_told(), seeded(config.seed, device):
             self.network = self._build(len(self.used), trained=False)
-            first = self._first_weights()
+            checkpoint = self._checkpoint_name(dataset, validation, tokens, Y)
             real = dataset[dataset.example_rows()]
             if config.label_weights == "propensity":
                 self._weigh_labels(real)
             examples = Examples(tokens, Y, width=self.network.fixed_width)
             self._initialise(dataset, examples, Y, device)
-            name = self._state_name(tokens, Y, first, dataset.label_texts, validation)
-            judge = None if validation is None else self._judge_of(validation, real)
-            course = self._teach(Lesson(tokens, Y, examples, device, name, judge, on_epoch))
-            self._after_training(dataset, examples, Y, device)
-        self.course = {
-            "parameters": self.network.counts(),
-            "device": str(device),
-            "precision": str(self._pass(device).precision).removeprefix("torch."),
-            "seconds": course.seconds,
-            "best_epoch": course.best_epoch or course.epoch,
-            "epochs": course.entries,
-        }
+            task = TrainingTask(
+                self.network,
+                examples,
+                config,
+                device,
+                title=f"Training {self.name}{_about_width(self.network.fixed_width)}",
+                checkpoint=checkpoint,
+                seed=config.seed,
+                validator=None if validation is None else self._validator(validation, real),
+                on_epoch=on_epoch,
+            )
+            progress = self._run_training(task, tokens, Y)
+            self.ranker = self._fit_ranker(examples, Y, terms, device)
+        self.training_log = training_log(progress, self.network.counts(), device, config)
 
-    def _teach(self, lesson: Lesson) -> Course:
-        """Trains the network."""
-        assert self.network is not None
-        width = self.network.fixed_width
-        about = "" if width is None else f", every text padded or cut to {width} words"
-        return self._train_network(self.network, lesson, about)
-
-    def _train_network(self, network: Network, lesson: Lesson, about: str) -> Course:
-        """One training of a network, or of a part of one; ``about`` it for the progress bar."""
+    def _new_reader(self, texts: Strings) -> Reader:
+        """Words of the training texts' vocabulary, or the word pieces of a pretrained encoder."""
         config = self.config
-        training = Training(
-            network,
-            lesson.examples,
-            config.training,
-            epochs=config.epochs,
-            batch_size=config.batch_size,
-            seed=config.seed,
-            device=lesson.device,
-            judge=lesson.judge,
-            states=TrainingStates(lesson.name),
-            on_epoch=lesson.on_epoch,
-            which=lesson.which,
-        )
-        return training.run(f"Training {self.name}{about}")
+        if isinstance(config, WordNetworkConfig):
+            return WordReader.fit(texts, config.words, config.max_length, threads=self.threads)
+        assert isinstance(config, EncoderNetworkConfig)
+        from ..neural.text_encoder import TextEncoder
 
-    def _first_weights(self) -> str | None:
-        """A hash of them, where states are kept: settings only name the files that some of them come from."""
-        assert self.network is not None
+        return TextEncoder.pretrained(config.transformer, config.max_length)
+
+    def _with_validation(
+        self, dataset: Dataset, validation: Dataset | None
+    ) -> tuple[Dataset, Dataset | None]:
+        """The examples to train on, and those held out: given, or drawn where the settings say so."""
+        training_texts(dataset, self.name)
+        training = self.config.training
+        if validation is None and training.validation:
+            kept, held_out = held_out_rows(dataset, training.validation, self.config.seed, "validation")
+            dataset, validation = dataset[kept], dataset[held_out]
+        if training.patience and validation is None:
+            raise ConfigError("patience needs held-out examples: set validation=0.1, or give some")
+        return dataset, validation
+
+    def _ranker_terms(self, texts: Strings) -> Terms | None:
+        """TF-IDF for the linear rankers, where the settings want some.
+
+        What can go wrong with the texts is found before the network is trained.
+        """
+        config = self.config
+        if not isinstance(config, EncoderNetworkConfig) or not config.rankers:
+            return None
+        return fitted_tfidf(config.ranking.tfidf, texts, self.threads)
+
+    def _cluster(self, dataset: Dataset, Y: sparse.csr_matrix, terms: Terms | None) -> LabelClusters | None:
+        """The labels' clusters; the rankers' TF-IDF is used again where it has the same settings."""
+        config = self.config
+        shared = isinstance(config, ClusteredEncoderConfig) and config.ranking.tfidf == config.tfidf
+        if not isinstance(config, ClusterConfig):
+            return None
+        sizes = self._cluster_sizes(Y.shape[1])
+        if not sizes:
+            return LabelClusters.flat(Y.shape[1])
+        assert dataset.texts is not None
+        if terms is None or not shared:
+            terms = fitted_tfidf(config.tfidf, dataset.texts, self.threads)
+        tfidf, X = terms
+        of_labels: sparse.csr_matrix | None = None
+        if dataset.label_texts is not None and config.tree.needs_label_texts:
+            of_labels = tfidf.transform(dataset.label_texts.take(self.used), threads=self.threads)
+        return LabelClusters.fit(
+            X, Y, sizes, config.tree, text_vectors=of_labels, seed=config.seed, threads=self.threads
+        )
+
+    def _checkpoint_name(
+        self, dataset: Dataset, validation: Dataset | None, tokens: Tokens, Y: sparse.csr_matrix
+    ) -> str | None:
+        """Of the states of this training: a hash of all that they depend on. None: they are not kept."""
         if checkpoints.folder() is None:
             return None
-        return digest_of(*map(to_array, self.network.state_dict().values()))
-
-    def _state_name(
-        self,
-        tokens: Tokens,
-        Y: sparse.csr_matrix,
-        first: str | None,
-        label_texts: Strings | None,
-        validation: Dataset | None,
-    ) -> str | None:
-        """Of the states of this training: made from all that they depend on."""
-        judged_on = None if validation is None or checkpoints.folder() is None else data_digest(validation)
+        assert self.network is not None
+        # Settings only name the files that some of the first weights come from.
+        first = digest_of(*map(to_array, self.network.state_dict().values()))
         return checkpoints.name_of(
             "network",
             *tokens,
             Y.indptr,
             Y.indices,
             Y.data,
-            *self._prepared_state().values(),
+            *({} if self.clusters is None else self.clusters.state()).values(),
             first,
-            *string_arrays(label_texts),
+            *string_arrays(dataset.label_texts),
             training_settings(self.config),
-            judged_on,
+            None if validation is None else data_digest(validation),
         )
 
     def _weigh_labels(self, dataset: Dataset) -> None:
@@ -248,58 +226,144 @@ class NeuralMethod(Method):
         weights = inverse_propensity(dataset.label_counts[self.used], len(dataset))
         head = getattr(self.network, "head", None)
         if not isinstance(head, Head):
-            raise ConfigError(f"label_weights: {self.name} weighs all labels alike")
+            raise ConfigError(f"{self.name} gives all labels the same weight: leave out label_weights")
         head.of_labels.label_weights = torch.from_numpy((weights / weights.mean()).astype(np.float32))
 
-    def _judge_of(self, validation: Dataset, train: Dataset) -> Judge:
+    def _validator(self, validation: Dataset, train: Dataset) -> Validator:
         name, k = parse_metric(self.config.training.metric)
         ks = tuple(sorted({1, 3, 5, k}))
         metrics = tuple(dict.fromkeys(("P", "nDCG", name)))
-        examples = self._examples(validation)
+        assert validation.texts is not None
+        examples = self._examples(validation.texts)
 
-        def judge() -> Metrics:
-            ranked = self._rank_examples(examples, min(max(ks), len(self.used)))
-            predictions = Predictions(*ranked, self._fitted(), validation.ids)
+        def validate() -> Metrics:
+            ranked = self._rank_by_network(examples, min(max(ks), len(self.used)))
+            predictions = Predictions(*ranked, self.known_labels, validation.ids)
             return evaluate(predictions, validation, train=train, ks=ks, metrics=metrics)
 
-        return judge
+        return validate
 
-    def _examples(self, dataset: Dataset) -> Examples:
-        assert self.network is not None and dataset.texts is not None
-        return Examples(self._tokens(dataset.texts), width=self.network.fixed_width)
+    def _fit_ranker(
+        self, examples: Examples, Y: sparse.csr_matrix, terms: Terms | None, device: torch.device
+    ) -> EncoderRanker | None:
+        """Linear rankers on the vectors of the trained network."""
+        config, network = self.config, self.network
+        if terms is None:
+            return None
+        from ..neural.encoder_network import HeadedEncoder
+        from ..neural.encoder_ranker import EncoderRanker
 
-    def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
-        with using_threads(self.threads), memory_told():
-            return self._rank_examples(self._examples(dataset), k)
-
-    def _rank_examples(self, examples: Examples, k: int) -> Ranked:
-        assert self.network is not None
-        way = self._pass(chosen_device(self.config.device))
-        with using_threads(self.threads), memory_told():
-            indptr, columns, scores = rank(self.network, examples, min(k, len(self.used)), way)
-        return Ranked(indptr, self.used[columns].astype(np.int32), scores)
-
-    def _pass(self, device: torch.device) -> Pass:
-        """Larger batches than in training: no gradients are kept."""
-        return Pass(
-            4 * self.config.batch_size, device, chosen_precision(self.config.training.precision, device)
+        assert isinstance(config, EncoderNetworkConfig) and isinstance(network, HeadedEncoder)
+        return EncoderRanker.fit(
+            network,
+            examples,
+            terms,
+            Y,
+            config.ranking,
+            inference_settings(config, device),
+            layers=config.ranker_layers,
+            share=config.head_share,
+            seed=config.seed,
+            threads=self.threads,
         )
 
-    def _facts(self) -> dict[str, Any]:
-        return {"training": self.course}
+    # -- prediction ------------------------------------------------------------------------------------------
+
+    @property
+    def takes_texts(self) -> bool:
+        return True
+
+    @property
+    def network_alone(self) -> bool:
+        """Whether nothing but the network ranks labels: the metrics of its best epoch are the model's."""
+        return self.ranker is None
+
+    @property
+    def tree(self) -> LabelTree | None:
+        """The clusters and the labels that the network scores, where it has clusters."""
+        self.check_trained()
+        return None if self.clusters is None else self.clusters.tree(self.used)
+
+    def _examples(self, texts: Strings) -> Examples:
+        assert self.network is not None and self.reader is not None
+        return Examples(self.reader.tokens(texts, threads=self.threads), width=self.network.fixed_width)
+
+    def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
+        assert dataset.texts is not None and self.network is not None
+        with using_threads(self.threads), memory_told():
+            examples = self._examples(dataset.texts)
+            if self.ranker is None:
+                return self._rank_by_network(examples, k, int8=self._int8)
+            device = chosen_device(self.config.device)
+            found = self.ranker.rank(
+                self.network,  # type: ignore[arg-type]  # one with a ranker is a HeadedEncoder
+                dataset.texts,
+                examples,
+                k,
+                inference_settings(self.config, device, int8=self._int8),
+                labels=len(self.used),
+                threads=self.threads,
+            )
+        return self._with_own_labels(found)
+
+    def _rank_by_network(self, examples: Examples, k: int, *, int8: bool = False) -> Ranked:
+        assert self.network is not None
+        inference = inference_settings(self.config, chosen_device(self.config.device), int8=int8)
+        with using_threads(self.threads), memory_told():
+            found = rank(self.network, examples, min(k, len(self.used)), inference)
+        return self._with_own_labels(found)
+
+    def _with_own_labels(self, found: Ranked) -> Ranked:
+        """The network knows only the labels with examples."""
+        return found._replace(labels=self.used[found.labels].astype(np.int32))
+
+    @property
+    def _int8(self) -> bool:
+        """Whether predictions use 8-bit weights of an encoder."""
+        return isinstance(self.config, EncoderNetworkConfig) and self.config.transformer.int8
+
+    # -- the model folder ------------------------------------------------------------------------------------
 
     def _state(self) -> dict[str, npt.NDArray]:
-        assert self.network is not None
+        assert self.network is not None and self.reader is not None
+        arrays = {"used": self.used} | self.reader.state()
+        if self.clusters is not None:
+            arrays |= self.clusters.state()
         weights = {name: to_array(value) for name, value in self.network.state_dict().items()}
-        found = self._token_state() | self._prepared_state()
-        return {"used": self.used} | found | with_prefix("network", weights)
+        arrays |= with_prefix("network", weights)
+        return arrays if self.ranker is None else arrays | with_prefix("rankers", self.ranker.state())
+
+    def _stored_reader(self, arrays: Mapping[str, npt.NDArray]) -> Reader:
+        config = self.config
+        if isinstance(config, WordNetworkConfig):
+            return WordReader.from_state(config.words, config.max_length, arrays)
+        assert isinstance(config, EncoderNetworkConfig)
+        from ..neural.text_encoder import TextEncoder
+
+        return TextEncoder.from_state(config.transformer, config.max_length, arrays)
 
     def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None:
+        config = self.config
         self.used = np.array(arrays["used"], np.int64).reshape(-1)
-        if not len(self.used) or self.used.min() < 0 or self.used.max() >= len(self._fitted()):
+        if not len(self.used) or self.used.min() < 0 or self.used.max() >= len(self.known_labels):
             raise ModelError("the labels that the network scores are not those of the model")
-        self._restore_tokens(arrays)
-        self._restore_prepared(arrays)
+        self.reader = self._stored_reader(arrays)
+        if isinstance(config, ClusterConfig):
+            self.clusters = LabelClusters.from_state(arrays, len(self.used))
         self.network = self._build(len(self.used), trained=True)
         load_weights(self.network, under_prefix("network", arrays), "network")
-        self.course = self.statistics.get("training", {})
+        if isinstance(config, EncoderNetworkConfig) and config.rankers:
+            from ..neural.encoder_ranker import EncoderRanker
+
+            self.ranker = EncoderRanker.from_state(
+                under_prefix("rankers", arrays),
+                config.ranking,
+                self.network,  # type: ignore[arg-type]  # an encoder's network is a HeadedEncoder
+                layers=config.ranker_layers,
+                share=config.head_share,
+                labels=len(self.used),
+            )
+
+
+def _about_width(width: int | None) -> str:
+    return "" if width is None else f", every text padded or cut to {width} words"

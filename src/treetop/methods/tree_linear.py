@@ -13,13 +13,16 @@ from ..config import part, setting
 from ..data import Dataset
 from ..errors import ConfigError
 from ..explanation import Explanation
+from ..features.text_features import TextFeatures
 from ..linear import Forest, LinearConfig
 from ..linear.config import COST_SPACE
 from ..linear.explain_path import explain_forest
 from ..linear.update import UpdateConfig, updated
 from ..ranked import Ranked
-from ..tree import LabelTree, TreeConfig, member_seeds
-from .features import TFIDF_SPACE, FeatureConfig, FeatureMethod
+from ..tree import LabelTree, TreeConfig, member_seeds, trees_of
+from ..tree.growth import grown_trees
+from .base import Method
+from .feature_config import TFIDF_SPACE, FeatureConfig
 
 TREE_SPACE = TFIDF_SPACE | COST_SPACE | {"linear.beam": (10, 20, 50)}
 """Worth trying with every kind of label tree."""
@@ -39,27 +42,33 @@ class TreeLinearConfig(FeatureConfig):
     tree: TreeConfig = part(TreeConfig(), "the label tree")
     linear: LinearConfig = part(LinearConfig(), "classifiers and search")
     trees: int = number_of_trees(1)
-    update: UpdateConfig = part(UpdateConfig(), "growing a trained model")
+    update: UpdateConfig = part(UpdateConfig(), "updates of a trained model")
 
     def check(self) -> None:
         super().check()
         scale = self.linear.transforms(1)[0]
         if self.trees > 1 and (scale == "raw" or scale.startswith("log-")):
             raise ConfigError(
-                f"several trees average scores from 0 to 1, which transform={scale} does not give"
+                f"several trees average scores from 0 to 1, which transform={scale} does not return: set"
+                " trees=1, or another transform"
             )
 
 
-class TreeLinear(FeatureMethod):
-    """TF-IDF, label trees, a classifier per node, beam search."""
+class TreeLinear(Method):
+    """Parts: ``features`` of texts, and a ``forest``: label trees with a classifier per node, beam search."""
 
     config: TreeLinearConfig
+    features = TextFeatures(None, 0)
     forest: Forest | None = None
 
     @property
+    def takes_texts(self) -> bool:
+        return self.features.tfidf is not None
+
+    @property
     def tree(self) -> LabelTree:
-        """The label tree of the fitted model; the first, where there are several."""
-        self._fitted()
+        """The label tree of the trained model; the first of several."""
+        self.check_trained()
         assert self.forest is not None
         return self.forest.models[0].tree
 
@@ -71,7 +80,16 @@ class TreeLinear(FeatureMethod):
         negatives: sparse.csr_matrix | None = None,
     ) -> None:
         """``tree``: your own (see `LabelTree.from_parents`); ``negatives``: like Y, for negatives=given."""
-        self.forest = self._fit_forest(dataset, self._fit_features(dataset), tree, negatives)
+        X = self._fit_features(dataset)
+        self.forest = self._fit_forest(dataset, X, tree, negatives)
+
+    def _fit_features(self, dataset: Dataset) -> sparse.csr_matrix:
+        self.features, X = TextFeatures.fit(dataset, self.config.tfidf, threads=self.threads)
+        self._keep(X, dataset.Y)
+        return X
+
+    def _keep(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
+        self.features.kept = (X, Y) if self.config.keep_data else None
 
     def _fit_forest(
         self,
@@ -80,11 +98,22 @@ class TreeLinear(FeatureMethod):
         tree: LabelTree | None,
         negatives: sparse.csr_matrix | None,
     ) -> Forest:
-        config = self.config
-        trees = [tree] if tree is not None else self._grow_trees(dataset, X, config.tree, config.trees)
-        return Forest.fit(
-            X, dataset.Y, trees, config.linear, negatives=negatives, seed=config.seed, threads=self.threads
+        config, threads = self.config, self.threads
+        seeds = member_seeds(config.seed, config.trees)
+        texts = self._label_text_vectors(dataset)
+        trees = (
+            [tree]
+            if tree is not None
+            else trees_of(X, dataset.Y, config.tree, seeds=seeds, text_vectors=texts, threads=threads)
         )
+        return Forest.fit(
+            X, dataset.Y, trees, config.linear, negatives=negatives, seed=config.seed, threads=threads
+        )
+
+    def _label_text_vectors(self, dataset: Dataset) -> sparse.csr_matrix | None:
+        """Features of the labels' own texts, where the tree is to be built from them."""
+        wanted = dataset.label_texts if self.config.tree.needs_label_texts else None
+        return self.features.of_label_texts(wanted, threads=self.threads)
 
     def _update(  # type: ignore[override]
         self,
@@ -95,7 +124,9 @@ class TreeLinear(FeatureMethod):
         new_examples: float | None = None,
     ) -> None:
         """``new_positives`` and ``new_examples``: other limits than those of the settings, this time."""
-        X, Y, known = self._all_examples(new, old)
+        X, Y, known = self.features.with_old_examples(
+            new, old, name=self.name, count=self.statistics["examples"], threads=self.threads
+        )
         self._grow(new, X, Y, known, self.config.update.with_limits(new_positives, new_examples))
         self._keep(X, Y)
 
@@ -105,7 +136,14 @@ class TreeLinear(FeatureMethod):
         """Takes in all examples, the first ``known`` of them old; ``dataset`` has the label texts."""
         assert self.forest is not None
         models, config = self.forest.models, self.config
-        trees = self._grown_trees(dataset, X, Y, config.tree, [model.tree for model in models])
+        trees = grown_trees(
+            [model.tree for model in models],
+            X,
+            Y,
+            config.tree,
+            text_vectors=self._label_text_vectors(dataset),
+            threads=self.threads,
+        )
         seeds = member_seeds(config.seed, len(models))
         self.forest = Forest(
             [
@@ -118,7 +156,8 @@ class TreeLinear(FeatureMethod):
         self, dataset: Dataset, k: int, *, beam: tuple[int, ...] | None = None
     ) -> Ranked:
         assert self.forest is not None
-        return self.forest.rank(self._features(dataset), k, beam=beam, threads=self.threads)
+        X = self.features.rows(dataset, threads=self.threads)
+        return self.forest.rank(X, k, beam=beam, threads=self.threads)
 
     def _explain(  # type: ignore[override]
         self, dataset: Dataset, label: int, *, beam: tuple[int, ...] | None = None
@@ -128,19 +167,22 @@ class TreeLinear(FeatureMethod):
     def _explain_linear(
         self, dataset: Dataset, label: int, beam: tuple[int, ...] | None, wanted: int
     ) -> Explanation:
-        """Of the forest, as it ranks where ``wanted`` labels are."""
+        """The forest's score, as it ranks where ``wanted`` labels are."""
         assert self.forest is not None
-        terms, threads = self._terms(dataset), self.threads
+        terms, threads = self.features.terms(dataset, threads=self.threads), self.threads
         return explain_forest(
-            self.forest, terms, label, self._title, wanted=wanted, beam=beam, threads=threads
+            self.forest, terms, label, self.node_title, wanted=wanted, beam=beam, threads=threads
         )
 
     def _state(self) -> dict[str, npt.NDArray]:
         assert self.forest is not None
-        return self.forest.state() | self._feature_state()
+        return self.forest.state() | self.features.state()
 
     def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None:
-        self._restore_features(arrays)
-        self.forest = Forest.from_state(arrays, self.config.linear, self.n_features)
+        config, labels = self.config, len(self.known_labels)
+        self.features = TextFeatures.from_state(
+            arrays, config.tfidf, keeps_data=config.keep_data, labels=labels
+        )
+        self.forest = Forest.from_state(arrays, config.linear, self.features.n_features)
         for model in self.forest.models:
-            model.tree.check_ids(len(self._fitted()))
+            model.tree.check_ids(labels)

@@ -13,9 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from scipy import sparse
 
 from .. import checkpoints
@@ -23,7 +25,8 @@ from ..arrays import typed, under_prefix, with_prefix
 from ..config import part, setting
 from ..data import Dataset
 from ..errors import ConfigError, ModelError
-from ..features.joined import Vectors, side_by_side
+from ..features import Tfidf, fitted_tfidf
+from ..features.joined import Vectors, joined, side_by_side
 from ..linear import LinearConfig
 from ..linear.config import COST_SPACE
 from ..linear.level_weights import LevelWeights
@@ -33,34 +36,37 @@ from ..neural.batches import Examples
 from ..neural.config import training_settings
 from ..neural.device import chosen_device, seeded, using_threads
 from ..neural.encoder_network import EncoderNetwork
-from ..neural.resuming import TrainingStates
-from ..neural.text_encoder import Tokens
-from ..neural.training import Training
+from ..neural.reader import Tokens
+from ..neural.text_encoder import TextEncoder
 from ..ranked import Ranked
 from ..search_space import SearchSpace
 from ..sparse import binarize, normalize_rows
 from ..tree import LabelTree, TreeConfig, trees_of
-from .joined_features import JoinedConfig, JoinedMethod
+from .base import Method
+from .fine_tuning import TrainingTask, inference_settings, prediction_vectors, training_log, training_texts
+from .network_config import JoinedFeaturesConfig
 
-X_SPACE: SearchSpace = COST_SPACE | {"training.learning_rate": (5e-5, 1e-4, 2e-4), "visited": (5, 10, 20)}
+X_SPACE: SearchSpace = COST_SPACE | {"training.learning_rate": (5e-5, 1e-4, 2e-4), "beam": (5, 10, 20)}
 INDEXES = ("pifa-tfidf", "pifa-neural", "label-text")
 
 
 @dataclass(frozen=True)
-class XTransformerConfig(JoinedConfig):
+class XTransformerConfig(JoinedFeaturesConfig):
     """Settings of X-Transformer."""
 
-    epochs: int = setting(5, "how often the matcher sees all examples", at_least=0)
-    steps: int = setting(0, "steps of the matcher, in place of epochs; 0: by epochs", at_least=0)
+    epochs: int = setting(5, "passes of the matcher over the training examples", at_least=0)
+    steps: int = setting(0, "optimizer steps of the matcher, instead of epochs; 0: by epochs", at_least=0)
     index: str = setting(
         "pifa-tfidf",
-        "what labels are clustered by: TF-IDF of their texts, the encoder's vectors of their texts, or "
-        "TF-IDF of their own text",
+        "label vectors for the clustering: TF-IDF of their training texts, the encoder's vectors of these, "
+        "or TF-IDF of their own text",
         choices=INDEXES,
     )
-    clusters: int = setting(0, "clusters of labels; 0: a power of two, of 50 to 100 labels each", at_least=0)
-    visited: int = setting(10, "clusters whose labels are ranked", at_least=1)
-    loss: str = setting("squared-hinge", "of the matcher", choices=("squared-hinge", "bce"))
+    clusters: int = setting(
+        0, "number of label clusters; 0: a power of two, with 50 to 100 labels each", at_least=0
+    )
+    beam: int = setting(10, "clusters whose labels are ranked", at_least=1)
+    loss: str = setting("squared-hinge", "loss of the matcher", choices=("squared-hinge", "bce"))
     combine: str = setting(
         "ranker",
         "score of a label: the ranker's alone, or times its cluster's",
@@ -69,88 +75,105 @@ class XTransformerConfig(JoinedConfig):
     tree: TreeConfig = part(TreeConfig(), "how labels are clustered")
     linear: LinearConfig = part(LinearConfig(negatives=("tfn+man",), threshold=0.01), "the rankers")
 
+    renamed: ClassVar = JoinedFeaturesConfig.renamed | {"visited": "beam"}
 
-class XTransformer(JoinedMethod):
-    """One model; the published one is an ensemble over three indexes and three encoders, combined by rank."""
+
+class XTransformer(Method):
+    """One model; the published one is an ensemble over three indexes and three encoders, combined by rank.
+
+    Parts: ``tfidf``, an ``encoder`` and its ``head`` over the clusters (the matcher), and the ``rankers``.
+    """
 
     name = "x-transformer"
     config_class = XTransformerConfig
     search_space = X_SPACE
+    same_on_any_threads = False  # torch adds in another order
+    takes_texts = True
     config: XTransformerConfig
+    tfidf: Tfidf | None = None
+    encoder: TextEncoder | None = None
     tree: LabelTree | None = None
     head: tuple[Vectors, Vectors] | None = None
     """Weights and biases of the clusters."""
     rankers: SingleLevel | None = None
 
     def _fit(self, dataset: Dataset) -> None:  # type: ignore[override]
-        config, Y = self.config, dataset.Y
+        config, Y, threads = self.config, dataset.Y, self.threads
         assert Y is not None
-        X, tokens = self._start(dataset)
-        self.tree = self._index(dataset, X, tokens)
-        true, labels = relevance_chain(Y, self.tree)
-        self._match(tokens, binarize(true))
-        vectors = self.text_vectors(tokens)
-        features = self._joined(X, vectors)
-        self.n_features = features.shape[1]
+        texts = training_texts(dataset, self.name)
+        device = chosen_device(config.device)
+
+        self.encoder = TextEncoder.pretrained(config.transformer, config.max_length)
+        self.tfidf, X = fitted_tfidf(config.tfidf, texts, threads)
+        tokens = self.encoder.tokens(texts)
+        self.tree = self._index(dataset, X, tokens, device)
+        relevance, labels = relevance_chain(Y, self.tree)
+        true = binarize(relevance)
+
+        self.head = self._match(tokens, true, device)
+        vectors = self.encoder.vectors(tokens, inference_settings(config, device), threads=threads)
+
         self.rankers = SingleLevel.fit(
-            features,
+            joined(X, vectors, config.use),
             normalize_rows(labels, "l1") if config.linear.costs != "none" else binarize(labels),
-            self._shortlist(binarize(true), vectors),
+            self._shortlist(true, vectors),
             self.tree.offsets[1],
             self._linear(),
             title="Rankers",
             seed=config.seed,
-            threads=self.threads,
+            threads=threads,
         )
 
-    def _index(self, dataset: Dataset, X: sparse.csr_matrix, tokens: Tokens) -> LabelTree:
+    def _index(
+        self, dataset: Dataset, X: sparse.csr_matrix, tokens: Tokens, device: torch.device
+    ) -> LabelTree:
         """Two levels: clusters and labels."""
-        config = self.config
+        assert self.tfidf is not None and self.encoder is not None
+        config, threads = self.config, self.threads
         used = int((dataset.label_counts > 0).sum())
         count = min(config.clusters or default_clusters(used), used)
         by = {"levels": (count,), "vectors": "label-text" if config.index == "label-text" else "pifa"}
         tree = config.tree.replace_settings(by)
-        if config.index != "pifa-neural":
-            grown = self._grow_trees(dataset, X, tree)[0]
-        else:
-            vectors = side_by_side(None, self.text_vectors(tokens, published=True))
-            grown = trees_of(vectors, dataset.Y, tree, seeds=[config.seed], threads=self.threads)[0]
+        features, by_text = X, None
+        if config.index == "pifa-neural":
+            inference, cache = inference_settings(config, device), config.transformer.cache
+            features = side_by_side(
+                None, self.encoder.vectors(tokens, inference, threads=threads, cache=cache)
+            )
+        elif config.index == "label-text" and dataset.label_texts is not None:
+            by_text = self.tfidf.transform(dataset.label_texts, threads=threads)
+        grown = trees_of(
+            features, dataset.Y, tree, seeds=[config.seed], text_vectors=by_text, threads=threads
+        )[0]
         if grown.depth == 2:
             return grown
         places = np.arange(len(grown.labels) + 1)  # as many clusters as labels
         return LabelTree((places[[0, -1]], places), grown.labels)
 
-    def _match(self, tokens: Tokens, clusters: sparse.csr_matrix) -> None:
-        """Fine-tunes the encoder, and sets `head`."""
+    def _match(
+        self, tokens: Tokens, clusters: sparse.csr_matrix, device: torch.device
+    ) -> tuple[Vectors, Vectors]:
+        """Fine-tunes the encoder on the clusters of the texts; the weights and biases of its head."""
         config = self.config
         assert self.encoder is not None
-        device = chosen_device(config.device)
         with using_threads(self.threads), seeded(config.seed, device):
             network = EncoderNetwork(self.encoder.encoder, clusters.shape[1], config.loss)
             first = self.encoder.weights().values()
             basis = (*tokens, clusters.indptr, clusters.indices, *first, training_settings(config))
-            training = Training(
+            task = TrainingTask(
                 network,
                 Examples(tokens, clusters),
-                config.training,
-                epochs=config.epochs,
-                steps=config.steps or None,
-                batch_size=config.batch_size,
+                config,
+                device,
+                title=f"Training the matcher of {clusters.shape[1]:,} clusters",
+                checkpoint=checkpoints.name_of("matcher", *basis),
                 seed=config.seed,
-                device=device,
-                states=TrainingStates(checkpoints.name_of("matcher", *basis)),
+                steps=config.steps or None,
             )
-            course = training.run(f"Training the matcher of {clusters.shape[1]:,} clusters")
+            progress = task.run()
+        self.training_log = training_log(progress, network.counts(), device, config)
         W, b = (value.detach().cpu().numpy() for value in (network.head.weight, network.head.bias))
-        self.head = W, b
-        self.course = {
-            "parameters": network.counts(),
-            "device": str(device),
-            "precision": str(training.precision).removeprefix("torch."),
-            "seconds": course.seconds,
-            "best_epoch": len(course.entries),
-            "epochs": course.entries,
-        }
+        return W, b
 
     def _linear(self) -> LinearConfig:
         last = "alone" if self.config.combine == "ranker" else None
@@ -174,7 +197,7 @@ class XTransformer(JoinedMethod):
         """The best clusters of every text, with exp(-max(0, 1 - g)²)."""
         assert self.head is not None
         W, b = self.head
-        k = min(self.config.visited, len(b))
+        k = min(self.config.beam, len(b))
         scores = vectors @ W.T + b
         best = np.argpartition(-scores, k - 1, axis=1)[:, :k]
         values = np.take_along_axis(scores, best, 1)
@@ -185,31 +208,45 @@ class XTransformer(JoinedMethod):
         return Ranked(indptr, best.astype(np.int32).reshape(-1), matched.reshape(-1))
 
     def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
-        assert self.tfidf is not None and dataset.texts is not None
+        assert self.tfidf is not None and self.encoder is not None and dataset.texts is not None
         assert self.rankers is not None and self.tree is not None
-        vectors = self._vectors_of(dataset.texts)
-        features = self._joined(self.tfidf.transform(dataset.texts, threads=self.threads), vectors)
-        start = self._visited(vectors)
-        return self.rankers.rank(features, k, start=start, labels=self.tree.labels, threads=self.threads)
+        vectors = prediction_vectors(self.encoder, dataset.texts, self.config, threads=self.threads)
+        X = self.tfidf.transform(dataset.texts, threads=self.threads)
+        return self.rankers.rank(
+            joined(X, vectors, self.config.use),
+            k,
+            start=self._visited(vectors),
+            labels=self.tree.labels,
+            threads=self.threads,
+        )
 
     def _state(self) -> dict[str, npt.NDArray]:
         assert self.rankers is not None and self.tree is not None and self.head is not None
-        arrays = self._feature_state() | {"head.W": self.head[0], "head.b": self.head[1]}
-        arrays |= with_prefix("rankers", self.rankers.weights.state())
-        return arrays | with_prefix("tree", self.tree.state())
+        assert self.tfidf is not None and self.encoder is not None
+        return (
+            {"n_features": np.array([self.rankers.weights.n_features])}
+            | {"head.W": self.head[0], "head.b": self.head[1]}
+            | with_prefix("tfidf", self.tfidf.state())
+            | with_prefix("encoder", self.encoder.whole_state())
+            | with_prefix("rankers", self.rankers.weights.state())
+            | with_prefix("tree", self.tree.state())
+        )
 
     def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None:
-        self._restore_features(arrays)
+        config = self.config
+        self.tfidf = Tfidf.from_state(config.tfidf, under_prefix("tfidf", arrays))
+        encoder = under_prefix("encoder", arrays)
+        self.encoder = TextEncoder.from_whole_state(config.transformer, config.max_length, encoder)
         self.tree = LabelTree.from_state(under_prefix("tree", arrays))
-        self.tree.check_ids(len(self._fitted()))
+        self.tree.check_ids(len(self.known_labels))
         head = typed(under_prefix("head", arrays), {"b": np.float32})
         self.head = np.array(arrays["head.W"], np.float32), np.array(head["b"])
-        assert self.encoder is not None
         shape = (self.tree.sizes[0], self.encoder.encoder.width)
         if self.tree.depth != 2 or self.head[0].shape != shape or self.head[1].shape != shape[:1]:
-            raise ModelError("the matcher does not fit the clusters of the model")
+            raise ModelError("the matcher does not fit the clusters of the model: train it again")
         level = typed(under_prefix("rankers", arrays), LevelWeights.TYPES)
-        weights = LevelWeights(self.tree.offsets[1], n_features=self.n_features, last=True, **level)
+        n_features = int(arrays["n_features"][0])
+        weights = LevelWeights(self.tree.offsets[1], n_features=n_features, last=True, **level)
         self.rankers = SingleLevel(weights, self._linear())
 
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from ..config import part, setting
 from ..neural.config import TrainingConfig
-from ..neural.text_cnn import TextCNNConfig
-from .text_cnn import CNN, CNN_SPACE, HIDDEN_SPACE, POOLS_SPACE, CNNConfig
+from ..neural.text_cnn import TextCNN, TextCNNConfig
+from .cnn_config import CNN_SPACE, HIDDEN_SPACE, POOLS_SPACE, CNNConfig, text_cnn
+from .neural import NeuralMethod
 
 
 @dataclass(frozen=True)
@@ -24,12 +25,16 @@ class XMLCNNConfig(CNNConfig):
     )
 
 
-class XMLCNN(CNN):
+class XMLCNN(NeuralMethod):
     """XML-CNN as in its paper."""
 
     name = "xml-cnn"
     config_class = XMLCNNConfig
     search_space = CNN_SPACE | HIDDEN_SPACE | POOLS_SPACE
+    config: XMLCNNConfig
+
+    def _build(self, labels: int, *, trained: bool) -> TextCNN:
+        return text_cnn(self.reader, labels, self.config, trained=trained)
 
 
 @dataclass(frozen=True)
@@ -54,9 +59,13 @@ class XMLCNNImplConfig(CNNConfig):
     )
 
 
-class XMLCNNImpl(CNN):
+class XMLCNNImpl(NeuralMethod):
     """XML-CNN as its first public code computed it; pads or cuts every text to ``max_length`` words."""
 
     name = "xml-cnn-impl"
     config_class = XMLCNNImplConfig
     search_space = CNN_SPACE | HIDDEN_SPACE
+    config: XMLCNNImplConfig
+
+    def _build(self, labels: int, *, trained: bool) -> TextCNN:
+        return text_cnn(self.reader, labels, self.config, trained=trained)

@@ -11,17 +11,25 @@ from dataclasses import dataclass
 
 import numpy.typing as npt
 
+from ..arrays import under_prefix, with_prefix
 from ..config import part, setting
 from ..data import Dataset
 from ..errors import ConfigError
-from ..linear import LinearConfig, TreeModel
+from ..features import fitted_tfidf
+from ..features.joined import Vectors
+from ..linear import LinearConfig
 from ..linear.config import COST_SPACE
+from ..linear.joined_ranker import USUAL_RANKERS, USUAL_TREE, JoinedRanker
+from ..neural.device import chosen_device
+from ..neural.text_encoder import TextEncoder
 from ..ranked import Ranked
 from ..search_space import SearchSpace
+from ..strings import Strings
 from ..tree import FROM_EXAMPLES, LabelTree, TreeConfig, trees_of
-from .cat_rankers import USUAL_RANKERS, USUAL_TREE
-from .joined_features import JoinedConfig, JoinedMethod
+from .base import Method
+from .fine_tuning import prediction_vectors, training_log, training_texts
 from .level_tuning import BOOTSTRAPS, LevelTuning
+from .network_config import JoinedFeaturesConfig
 
 XR_SPACE: SearchSpace = COST_SPACE | {
     "training.learning_rate": (5e-5, 1e-4, 2e-4),
@@ -31,27 +39,32 @@ XR_SPACE: SearchSpace = COST_SPACE | {
 
 
 @dataclass(frozen=True)
-class XRTransformerConfig(JoinedConfig):
+class XRTransformerConfig(JoinedFeaturesConfig):
     """Settings of XR-Transformer."""
 
-    epochs: int = setting(2, "how often the network sees all examples, on each level of the tree", at_least=0)
+    epochs: int = setting(2, "passes over the training examples, on each level of the tree", at_least=0)
     steps: tuple[int, ...] = setting(
-        (), "steps on each level, as 600-800-1200, in place of epochs", at_least=0
+        (), "optimizer steps on each level, as 600-800-1200, instead of epochs", at_least=0
     )
-    loss: str = setting("squared-hinge", "of the fine-tuning", choices=("squared-hinge", "bce"))
+    loss: str = setting("squared-hinge", "loss of the fine-tuning", choices=("squared-hinge", "bce"))
     cost_sensitive: bool = setting(
-        True, "a cluster counts as often as the text has labels in it; of the last rankers, see linear.costs"
+        True,
+        "weigh a cluster by the number of the text's labels in it, in fine-tuning; rankers: linear.costs",
     )
     bootstrap: str = setting(
         "weighted",
-        "first weights of a level: solved on the vectors so far (weighted by cost, or all alike: linear), "
-        "those of the parents, or random ones",
+        "initial weights of a level's head: a linear solution on the current vectors, with cost weights "
+        "(weighted) or without (linear), the parents' weights (inherit), or random (none)",
         choices=BOOTSTRAPS,
     )
-    shortlist: int = setting(20, "nodes of the level above that the model adds to the true ones", at_least=0)
-    max_clusters: int = setting(32768, "levels with more nodes are not fine-tuned on", at_least=1)
-    lowest: int = setting(0, "fine-tune on so many of the lowest levels only; 0: on all", at_least=0)
-    refine: bool = setting(True, "make a new tree of the rankers' features; else the first one is kept")
+    shortlist: int = setting(
+        20, "nodes of the level above, found by the model, that are added to the true ones", at_least=0
+    )
+    max_clusters: int = setting(32768, "skip levels with more nodes in the fine-tuning", at_least=1)
+    lowest: int = setting(0, "number of lowest levels to fine-tune on; 0: all", at_least=0)
+    refine: bool = setting(
+        True, "build a new tree from the rankers' features; else keep the tree of the fine-tuning"
+    )
     tree: TreeConfig = part(TreeConfig(leaf_size=16, top=128), "the tree to fine-tune on")
     refined: TreeConfig = part(USUAL_TREE, "the tree of the rankers")
     linear: LinearConfig = part(USUAL_RANKERS, "the rankers")
@@ -64,46 +77,75 @@ class XRTransformerConfig(JoinedConfig):
             )
 
 
-class XRTransformer(JoinedMethod):
-    """Coarse to fine."""
+class XRTransformer(Method):
+    """Coarse to fine. Parts: an ``encoder``, fine-tuned level by level, and the joined ``ranker``."""
 
     name = "xr-transformer"
     config_class = XRTransformerConfig
     search_space = XR_SPACE
+    same_on_any_threads = False  # torch adds in another order
+    takes_texts = True
     config: XRTransformerConfig
-    model: TreeModel | None = None
+    encoder: TextEncoder | None = None
+    ranker: JoinedRanker | None = None
 
     @property
     def tree(self) -> LabelTree:
-        """The label tree of the rankers."""
-        self._fitted()
-        assert self.model is not None
-        return self.model.tree
+        """The label tree of the ranker."""
+        self.check_trained()
+        assert self.ranker is not None
+        return self.ranker.model.tree
 
     def _fit(self, dataset: Dataset) -> None:  # type: ignore[override]
-        config, Y = self.config, dataset.Y
+        config, Y, threads = self.config, dataset.Y, self.threads
         assert Y is not None
-        X, tokens = self._start(dataset)
-        tree = self._grow_trees(dataset, X, config.tree)[0]
-        tuning = LevelTuning(self, tokens, X, Y, tree)
-        features = self._joined(X, tuning.run())
-        self.course = tuning.course()
-        self.n_features = features.shape[1]
-        if config.refine:
-            tree = trees_of(features, Y, config.refined, seeds=[config.seed], threads=self.threads)[0]
-        self.model = TreeModel.fit(features, Y, tree, config.linear, seed=config.seed, threads=self.threads)
+        texts = training_texts(dataset, self.name)
+        device = chosen_device(config.device)
+
+        self.encoder = TextEncoder.pretrained(config.transformer, config.max_length)
+        tfidf, X = fitted_tfidf(config.tfidf, texts, threads)
+        tokens = self.encoder.tokens(texts)
+        by_text = None
+        if dataset.label_texts is not None and config.tree.needs_label_texts:
+            by_text = tfidf.transform(dataset.label_texts, threads=threads)
+        tree = trees_of(X, Y, config.tree, seeds=[config.seed], text_vectors=by_text, threads=threads)[0]
+
+        tuning = LevelTuning(config, self.encoder, tokens, X, Y, tree, device, threads=threads)
+        vectors = tuning.run()
+        self.training_log = training_log(tuning.progress, self.encoder.counts(), device, config)
+
+        self.ranker = JoinedRanker.fit(
+            tfidf,
+            X,
+            vectors,
+            Y,
+            config.refined if config.refine else tree,
+            config.linear,
+            use=config.use,
+            seed=config.seed,
+            threads=threads,
+        )
 
     def _rank(  # type: ignore[override]
         self, dataset: Dataset, k: int, *, beam: tuple[int, ...] | None = None
     ) -> Ranked:
-        assert self.model is not None
-        return self.model.rank(self._features(dataset), k, beam=beam, threads=self.threads)
+        assert self.ranker is not None and dataset.texts is not None
+        vectors = None if self.config.use == "tfidf" else self.text_vectors(dataset.texts)
+        return self.ranker.rank(dataset.texts, vectors, k, beam=beam, threads=self.threads)
+
+    def text_vectors(self, texts: Strings) -> Vectors:
+        """By the fine-tuned encoder."""
+        assert self.encoder is not None
+        return prediction_vectors(self.encoder, texts, self.config, threads=self.threads)
 
     def _state(self) -> dict[str, npt.NDArray]:
-        assert self.model is not None
-        return self.model.state() | self._feature_state()
+        assert self.ranker is not None and self.encoder is not None
+        return self.ranker.state() | with_prefix("encoder", self.encoder.whole_state())
 
     def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None:
-        self._restore_features(arrays)
-        self.model = TreeModel.from_state(arrays, self.config.linear, self.n_features)
-        self.model.tree.check_ids(len(self._fitted()))
+        config, labels = self.config, len(self.known_labels)
+        encoder = under_prefix("encoder", arrays)
+        self.encoder = TextEncoder.from_whole_state(config.transformer, config.max_length, encoder)
+        self.ranker = JoinedRanker.from_state(
+            arrays, config.tfidf, config.linear, use=config.use, labels=labels
+        )

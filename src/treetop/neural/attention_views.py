@@ -18,7 +18,7 @@ import torch
 from ..errors import ConfigError, ModelError
 from .batches import Batch, Examples
 from .encoder import Encoder, rebuilt
-from .ranking import Pass, for_each_batch
+from .inference import InferenceSettings, for_each_batch
 
 Floats = npt.NDArray[np.float32]
 
@@ -48,7 +48,7 @@ class AttentionViews:
 
 
 def attention_views(
-    encoder: Encoder, examples: Examples, wanted: Iterable[int] | Any, way: Pass
+    encoder: Encoder, examples: Examples, wanted: Iterable[int] | Any, inference: InferenceSettings
 ) -> AttentionViews:
     """In some layers, by a copy of the encoder that writes its attention out; nothing is dropped."""
     layers = _checked(wanted, encoder.depth)
@@ -71,7 +71,7 @@ def attention_views(
         first = torch.stack([found[layer - 1][:, :, 0, :width] for layer in layers], 1)
         weights[batch.rows.cpu(), :, :, :width] = first.float().cpu()
 
-    for_each_batch("Attention", plain, use, examples, way)
+    for_each_batch("Attention", plain, use, examples, inference)
     return AttentionViews(tuple(layers), examples.token_counts.astype(np.int64), weights.numpy())
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,60 +18,20 @@ import transformers
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from ..config import Config, setting
-from ..errors import ConfigError, ModelError
+from ..errors import ModelError
 from .batches import Batch
+from .encoder_config import EncoderConfig
 from .int8 import with_int8_layers
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-POOLINGS = ("mean", "cls", "last", "pooler")
 TAKES_WHOLE_MASKS = ("bert", "roberta", "xlm-roberta", "camembert", "distilbert", "electra")
 """Families of transformers that use a mask of texts × 1 × tokens × tokens as it is given."""
 WIDE_SUMS = ("cuda",)
 """Devices that add up gradients of bf16 numbers in 32 bits."""
 Transformer = Any
 """A `transformers.PreTrainedModel`."""
-
-
-@dataclass(frozen=True)
-class EncoderConfig(Config):
-    """Which transformer, and how its states become one vector."""
-
-    encoder: str = setting(
-        "sentence-transformers/all-MiniLM-L6-v2",
-        "pretrained transformer: its name on the hub, or a local folder",
-        names_file=True,
-    )
-    pooling: str = setting(
-        "mean",
-        "vector of a text: the mean of its tokens' states, the state of the first (cls) or the last token, "
-        "or what the pretrained pooler makes of the first",
-        choices=POOLINGS,
-    )
-    layers: int = setting(
-        1, "last layers whose vectors are put side by side; all of an encoder that has fewer", at_least=1
-    )
-    dropout: float = setting(0.1, "share of a text's vector dropped while training", at_least=0, at_most=1)
-    attention: str = setting(
-        "auto",
-        "how attention is computed; auto: what transformers takes for the encoder",
-        choices=("auto", "sdpa", "eager", "flash_attention_2"),
-    )
-    cache: str | None = setting(
-        None, "folder where vectors of texts by the encoder as it is published are kept, and found again"
-    )
-    int8: bool = setting(
-        False, "predict with 8-bit weights on the processor: twice as fast, and a little less exact"
-    )
-    recompute: bool = setting(
-        False, "keep less while training, and compute it twice: slower, for long texts (gradient checkpoints)"
-    )
-
-    def check(self) -> None:
-        if self.pooling == "pooler" and self.layers > 1:
-            raise ConfigError("pooling=pooler gives the vector of the last layer only: set layers=1")
 
 
 ON_PROCESSOR = 16
@@ -95,8 +54,8 @@ class Encoder(nn.Module):
         self.width = self.width_of_last(self.layers)
         self.whole_masks = False
         """Give the transformer its mask ready made: it looks at no lengths then, and all steps are alike."""
-        self.narrow = False
-        """Use 8-bit weights, where the processor computes: in predictions, never while a model is made."""
+        self.int8: bool = False
+        """Predict with 8-bit weights, where the processor computes; set by `make_ready` for every pass."""
         self._narrowed: dict[tuple[str, torch.device], Transformer] = {}
         """Copies for predictions, once they were needed. What is in a dict is no part of the network."""
         self.register_load_state_dict_post_hook(_forget_narrowed)  # type: ignore[no-untyped-call]
@@ -186,7 +145,7 @@ class Encoder(nn.Module):
             return functional_call(self.transformer, weights, (), inputs)
 
     def _for_predictions(self, device: torch.device, wanted: torch.dtype | None) -> Transformer:
-        int8 = self.narrow and device.type == "cpu"
+        int8 = self.int8 and device.type == "cpu"
         if not int8 and wanted != torch.bfloat16:
             return self.transformer
         key = ("int8" if int8 else "bf16"), device

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from .batches import Batch, Examples
 from .encoder import ON_PROCESSOR, Encoder
 from .heads import Head, LabelHead
+from .inference import InferenceSettings, for_each_batch
 from .losses import Shortlist
 from .network import Network
-from .ranking import Pass, for_each_batch
 
 INITIAL_SPREAD = 0.02
 """Standard deviation of new weights, as in the pretrained transformers."""
@@ -90,19 +90,21 @@ class EncoderNetwork(HeadedEncoder):
         return self.head.loss(self.encoder(batch), batch.positives, shortlist)
 
 
-def text_vectors(encoder: Encoder, examples: Examples, way: Pass) -> npt.NDArray[np.float32]:
+def text_vectors(
+    encoder: Encoder, examples: Examples, inference: InferenceSettings
+) -> npt.NDArray[np.float32]:
     """Texts × width, as the encoder is now; nothing is dropped."""
-    vectors = torch.zeros((len(examples), encoder.width), device=way.device)
+    vectors = torch.zeros((len(examples), encoder.width), device=inference.device)
 
     def use(batch: Batch) -> None:
         vectors[batch.rows] = encoder(batch).float()
 
-    for_each_batch("Vectors of texts", encoder, use, examples, way)
+    for_each_batch("Vectors of texts", encoder, use, examples, inference)
     return vectors.cpu().numpy()
 
 
 def vectors_and_labels(
-    network: HeadedEncoder, examples: Examples, k: int, way: Pass, *, layers: int
+    network: HeadedEncoder, examples: Examples, k: int, inference: InferenceSettings, *, layers: int
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32], npt.NDArray[np.float32]]:
     """``vectors, labels, scores`` in one pass: what labels are scored by, and the ``k`` best of them.
 
@@ -110,17 +112,17 @@ def vectors_and_labels(
     left over, as for `as_lists`.
     """
     width = network.encoder.width_of_last(layers)
-    vectors = torch.zeros((len(examples), width), device=way.device)
-    labels = torch.zeros((len(examples), k), dtype=torch.int32, device=way.device)
-    scores = torch.zeros((len(examples), k), device=way.device)
+    vectors = torch.zeros((len(examples), width), device=inference.device)
+    labels = torch.zeros((len(examples), k), dtype=torch.int32, device=inference.device)
+    scores = torch.zeros((len(examples), k), device=inference.device)
 
     def use(batch: Batch) -> None:
         seen = network.seen(batch)
         vectors[batch.rows] = network.label_vectors(seen)[:, -width:].float()
         if k:
-            with torch.autocast(way.device.type, enabled=False):
+            with torch.autocast(inference.device.type, enabled=False):
                 values, ids = network.head.top(seen, k)
             scores[batch.rows], labels[batch.rows] = values, ids.int()
 
-    for_each_batch("Vectors of texts", network, use, examples, way)
+    for_each_batch("Vectors of texts", network, use, examples, inference)
     return vectors.cpu().numpy(), labels.cpu().numpy(), scores.cpu().numpy()

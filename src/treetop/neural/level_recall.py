@@ -6,22 +6,24 @@ import torch
 
 from .batches import Batch, Examples
 from .cascade_network import CascadeNetwork
-from .ranking import Pass, for_each_batch
+from .inference import InferenceSettings, for_each_batch
 
 
-def level_recall(network: CascadeNetwork, examples: Examples, way: Pass) -> list[dict[str, float]]:
+def level_recall(
+    network: CascadeNetwork, examples: Examples, inference: InferenceSettings
+) -> list[dict[str, float]]:
     """Of each level: ``level``, ``nodes``, ``chosen`` for a text on average, ``recall`` in percent.
 
     The recall is a share of all true nodes of all texts together. The last level are the labels.
     """
     head = network.head
-    counts = torch.zeros((len(examples), len(head.levels), 3), dtype=torch.int64, device=way.device)
+    counts = torch.zeros((len(examples), len(head.levels), 3), dtype=torch.int64, device=inference.device)
 
     def use(batch: Batch) -> None:
         assert batch.positives is not None
         counts[batch.rows] = head.recalled(network.seen(batch), batch.positives)
 
-    for_each_batch("Recall of levels", network, use, examples, way)
+    for_each_batch("Recall of levels", network, use, examples, inference)
     return [
         {
             "level": number + 1,

@@ -18,7 +18,8 @@ from huggingface_hub import constants
 from safetensors import SafetensorError
 
 from ..errors import ConfigError
-from .encoder import Encoder, EncoderConfig, Transformer, attention_of, transformers_version
+from .encoder import Encoder, Transformer, attention_of, transformers_version
+from .encoder_config import EncoderConfig
 from .tokenizer import Tokenizer
 
 UNREADABLE = (

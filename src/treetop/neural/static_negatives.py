@@ -22,8 +22,8 @@ from .batches import Batch, Examples
 from .cluster_head import ClusterHead
 from .encoder import Encoder
 from .encoder_network import HeadedEncoder
+from .inference import InferenceSettings, for_each_batch
 from .losses import Shortlist
-from .ranking import Pass, for_each_batch
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -87,7 +87,9 @@ class StaticNegatives(HeadedEncoder):
         return self.head.label_loss(vectors, batch.positives, sampled)
 
 
-def fixed_clusters(network: StaticNegatives, examples: Examples, way: Pass) -> sparse.csr_matrix:
+def fixed_clusters(
+    network: StaticNegatives, examples: Examples, inference: InferenceSettings
+) -> sparse.csr_matrix:
     """Texts × clusters: for each its true ones and the best by the clusters as they are trained."""
     rows: list[Tensor] = []
     clusters: list[Tensor] = []
@@ -98,7 +100,7 @@ def fixed_clusters(network: StaticNegatives, examples: Examples, way: Pass) -> s
         rows.append(batch.rows[texts].cpu())
         clusters.append(found.cpu())
 
-    for_each_batch("Clusters of texts", network, use, examples, way)
+    for_each_batch("Clusters of texts", network, use, examples, inference)
     places = torch.cat(rows).numpy(), torch.cat(clusters).numpy()
     shape = len(examples), network.head.clusters.out_features
     return binarize(sparse.csr_matrix((np.ones(len(places[0]), np.float32), places), shape=shape))

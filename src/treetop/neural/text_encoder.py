@@ -1,4 +1,4 @@
-"""`TextEncoder`: texts → dense vectors, by a transformer and its tokenizer."""
+"""`TextEncoder`: texts → word pieces → dense vectors, by a pretrained transformer and its tokenizer."""
 
 from __future__ import annotations
 
@@ -11,16 +11,23 @@ from ..arrays import under_prefix, with_prefix
 from ..strings import Strings
 from .arrays import load_weights
 from .batches import Examples
-from .device import chosen_device, chosen_precision, using_threads
-from .encoder import Encoder, EncoderConfig, rebuilt
+from .device import using_threads
+from .encoder import Encoder, rebuilt
+from .encoder_config import EncoderConfig
 from .encoder_network import text_vectors
+from .inference import InferenceSettings
 from .pretrained import pretrained
-from .ranking import Pass
+from .reader import Reader, Tokens
 from .tokenizer import Tokenizer
 from .vector_cache import cached
 
-Tokens = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]
 Vectors = npt.NDArray[np.float32]
+
+
+def encoder_of(reader: Reader | None) -> Encoder:
+    """The transformer of a reader that is a `TextEncoder`."""
+    assert isinstance(reader, TextEncoder)
+    return reader.encoder
 
 
 class TextEncoder:
@@ -33,30 +40,28 @@ class TextEncoder:
 
     @classmethod
     def pretrained(cls, config: EncoderConfig, longest: int) -> TextEncoder:
+        """From the hub or a local folder."""
         return cls(*pretrained(config, longest), longest)
 
-    def tokens(self, texts: Strings) -> Tokens:
+    def tokens(self, texts: Strings, *, threads: int = 0) -> Tokens:
+        """``threads`` has no effect: the tokenizer chooses its own."""
         return self.tokenizer.numbers(texts, self.longest)
 
     def vectors(
-        self,
-        tokens: Tokens,
-        *,
-        batch_size: int,
-        device: str,
-        precision: str,
-        threads: int,
-        cache: str | None = None,
+        self, tokens: Tokens, inference: InferenceSettings, *, threads: int, cache: str | None = None
     ) -> Vectors:
         """Texts × width; ``cache``: a folder where they may lie already."""
-        place, examples = chosen_device(device), Examples(tokens)
+        examples = Examples(tokens)
 
         def make() -> Vectors:
-            way = Pass(batch_size, place, chosen_precision(precision, place))
             with using_threads(threads):
-                return text_vectors(self.encoder, examples, way)
+                return text_vectors(self.encoder, examples, inference)
 
         return cached(cache, self.encoder, examples, make)
+
+    def counts(self) -> dict[str, int]:
+        """The number of weights."""
+        return {"encoder": sum(weight.numel() for weight in self.encoder.parameters())}
 
     def weights(self) -> dict[str, npt.NDArray]:
         return {name: value.detach().cpu().numpy() for name, value in self.encoder.state_dict().items()}
@@ -65,6 +70,20 @@ class TextEncoder:
         load_weights(self.encoder, arrays, "encoder")
 
     def state(self) -> dict[str, npt.NDArray]:
+        """Tokenizer and shape, for a network that keeps the weights of the encoder with its own."""
+        tokens = with_prefix("tokens", self.tokenizer.state())
+        return tokens | with_prefix("encoder", self.encoder.description())
+
+    @classmethod
+    def from_state(
+        cls, config: EncoderConfig, longest: int, arrays: Mapping[str, npt.NDArray]
+    ) -> TextEncoder:
+        """The inverse of `state`; the weights are about to be replaced."""
+        tokenizer = Tokenizer.from_state(under_prefix("tokens", arrays))
+        return cls(rebuilt(config, under_prefix("encoder", arrays)), tokenizer, longest)
+
+    def whole_state(self) -> dict[str, npt.NDArray]:
+        """Tokenizer, shape and weights."""
         return (
             with_prefix("tokens", self.tokenizer.state())
             | with_prefix("shape", self.encoder.description())
@@ -72,9 +91,10 @@ class TextEncoder:
         )
 
     @classmethod
-    def from_state(
+    def from_whole_state(
         cls, config: EncoderConfig, longest: int, arrays: Mapping[str, npt.NDArray]
     ) -> TextEncoder:
+        """The inverse of `whole_state`."""
         tokenizer = Tokenizer.from_state(under_prefix("tokens", arrays))
         encoder = cls(rebuilt(config, under_prefix("shape", arrays)), tokenizer, longest)
         encoder.load_weights(under_prefix("weights", arrays))

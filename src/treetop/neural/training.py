@@ -36,14 +36,14 @@ from .step_graphs import StepGraphs, can_record
 
 Ints = npt.NDArray[np.int64]
 SECONDS_BETWEEN_REPORTS = 0.5
-Judge = Callable[[], Mapping[str, float]]
+Validator = Callable[[], Mapping[str, float]]
 """Figures of the network, as it is now, on examples held out."""
 OnEpoch = Callable[[Mapping[str, Any]], None]
 """Told what the log says of an epoch."""
 
 
 @dataclass
-class Course:
+class TrainingProgress:
     """How far a training is."""
 
     epoch: int = 0
@@ -59,7 +59,7 @@ class Course:
     entries: list[dict[str, Any]] = field(default_factory=list)
     """One for every epoch."""
 
-    def then(self, later: Course) -> Course:
+    def then(self, later: TrainingProgress) -> TrainingProgress:
         """This training and a later one as one, whose best epoch is the later one's."""
         before = len(self.entries)
         return replace(
@@ -86,7 +86,7 @@ class Training:
         seed: int,
         device: torch.device,
         steps: int | None = None,
-        judge: Judge | None = None,
+        validator: Validator | None = None,
         states: TrainingStates | None = None,
         on_epoch: OnEpoch | None = None,
         which: Mapping[str, int] | None = None,
@@ -101,7 +101,7 @@ class Training:
         self.batch_size = batch_size
         self.seed = seed
         self.device = device
-        self.judge = judge
+        self.validator = validator
         self.states = states or TrainingStates(None)
         self.on_epoch = on_epoch
         self.which = which or {}
@@ -111,12 +111,12 @@ class Training:
         self.clipping = Clipping(config, device)
         self.average = Average(network, config, self.epochs, self.steps)
         self.micro = config.micro_batch or batch_size
-        self.course = Course()
+        self.course = TrainingProgress()
         self.graphs: StepGraphs | None = None
         self.best: dict[str, Tensor] = {}
         """The network at its best epoch."""
 
-    def run(self, title: str) -> Course:
+    def run(self, title: str) -> TrainingProgress:
         """Trains, and leaves the network as it was at its best, or as it is at the end."""
         distributed.join(self.device)
         self.states.load(self)
@@ -261,9 +261,9 @@ class Training:
             "texts_per_second": speed,
             "seconds": course.seconds,
         }
-        if self.judge is not None:
+        if self.validator is not None:
             with self.average.used():
-                entry |= self._judged(distributed.of_the_first(self.judge()))
+                entry |= self._judged(distributed.of_the_first(self.validator()))
         course.entries.append(entry)
         log.add(**entry)
         course.epoch, course.batch, course.lost = course.epoch + 1, 0, 0.0

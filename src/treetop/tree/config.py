@@ -32,6 +32,11 @@ class ClusteringConfig(Config):
     vector_min_df: int = setting(2, "texts that must have a feature for it to count in a vector", at_least=1)
     share_rows: bool = setting(True, "a text with n labels counts 1/sqrt(n) in each of their vectors")
 
+    @property
+    def needs_label_texts(self) -> bool:
+        """Whether label vectors depend on the labels' own texts."""
+        return self.vectors not in FROM_EXAMPLES
+
 
 @dataclass(frozen=True)
 class TreeConfig(ClusteringConfig):

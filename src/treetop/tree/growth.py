@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from ..sparse import normalize_rows
+from .config import TreeConfig
 from .label_tree import LabelTree
+from .label_vectors import used_vectors
 
 BLOCK = 1024
 """New labels that are compared with all clusters at a time: all at once could be billions of pairs."""
@@ -49,3 +53,24 @@ def with_labels(tree: LabelTree, new: npt.NDArray[np.int64], clusters: npt.NDArr
     labels = np.append(tree.labels, new)[order].astype(np.int32)
     last = np.searchsorted(parents[order], np.arange(len(tree.offsets[-1])))
     return LabelTree((*tree.offsets[:-1], last), labels)
+
+
+def grown_trees(
+    trees: Sequence[LabelTree],
+    X: sparse.csr_matrix,
+    Y: sparse.csr_matrix,
+    config: TreeConfig,
+    *,
+    text_vectors: sparse.csr_matrix | None = None,
+    threads: int,
+) -> list[LabelTree]:
+    """The trees with the labels of ``Y`` that they lack, each in the lowest cluster most like it."""
+    used = np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
+    new = np.setdiff1d(used, trees[0].labels)
+    if not len(new):
+        return list(trees)
+    flat = np.zeros(len(new), np.int64)
+    if all(tree.depth == 1 for tree in trees):
+        return [with_labels(tree, new, flat) for tree in trees]
+    used, vectors = used_vectors(X, Y, config, text_vectors=text_vectors, threads=threads)
+    return [with_labels(tree, new, nearest_clusters(tree, new, used, vectors)) for tree in trees]

@@ -1,13 +1,14 @@
-"""What the convolutional networks share: words with vectors of their own, and one network with switches."""
+"""Settings of the convolutional networks, and what tuning tries of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from ..config import part
+from ..neural.reader import Reader, WordReader
 from ..neural.text_cnn import TextCNN, TextCNNConfig
 from ..search_space import SearchSpace
-from .word_method import WordConfig, WordMethod
+from .network_config import WordNetworkConfig
 
 CNN_SPACE: SearchSpace = {
     "training.learning_rate": (1e-4, 3e-4, 1e-3, 3e-3, 1e-2),
@@ -21,18 +22,13 @@ POOLS_SPACE: SearchSpace = {"cnn.pools": (2, 8)}
 
 
 @dataclass(frozen=True)
-class CNNConfig(WordConfig):
+class CNNConfig(WordNetworkConfig):
     """Settings of a convolutional network."""
 
     cnn: TextCNNConfig = part(TextCNNConfig(), "the layers")
 
 
-class CNN(WordMethod):
-    """A preset is its name and its config."""
-
-    search_space = CNN_SPACE
-    config: CNNConfig
-
-    def _build(self, labels: int, *, trained: bool) -> TextCNN:
-        vectors = self._vectors_of_words(trained=trained)
-        return TextCNN(vectors, labels, self.config.max_length, self.config.cnn)
+def text_cnn(reader: Reader | None, labels: int, config: CNNConfig, *, trained: bool) -> TextCNN:
+    """The network over the reader's words; ``trained``: its weights are about to be replaced."""
+    assert isinstance(reader, WordReader)
+    return TextCNN(reader.embedding(blank=trained), labels, config.max_length, config.cnn)

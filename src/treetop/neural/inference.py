@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -21,30 +22,41 @@ MANY = 10_000
 """Texts that are worth a progress bar."""
 ON_PROCESSOR = 1 << 20
 """Texts that go through a module at a time where there is no GPU, unless it has its `most_on_processor`."""
-_parts: WeakKeyDictionary[nn.Module, tuple[list[nn.Module], list[nn.Parameter]]] = WeakKeyDictionary()
-"""What is inside of modules that predict. To walk over all layers takes a millisecond, so it is done once."""
+
+
+class _Parts(NamedTuple):
+    modules: list[nn.Module]
+    weights: list[nn.Parameter]
+    encoders: list[nn.Module]
+    """Those that can predict with 8-bit weights."""
+
+
+_parts: WeakKeyDictionary[nn.Module, _Parts] = WeakKeyDictionary()
+"""Modules and weights inside a network. Walking over all layers takes a millisecond, so it is done once."""
 
 
 @dataclass(frozen=True)
-class Pass:
+class InferenceSettings:
     """How texts go through a network, forward only."""
 
     batch_size: int
     """Texts at a time, at most."""
     device: torch.device
     precision: torch.dtype
+    int8: bool = False
+    """With 8-bit weights of encoders, where the processor computes."""
 
 
-def rank(network: Network, examples: Examples, k: int, way: Pass) -> Ranked:
+def rank(network: Network, examples: Examples, k: int, inference: InferenceSettings) -> Ranked:
     """``indptr, labels, scores``: the ``k`` best of every text, best first; fewer if no more are found."""
-    labels = torch.zeros((len(examples), k), dtype=torch.int32, device=way.device)
-    scores = torch.zeros((len(examples), k), device=way.device)
+    labels = torch.zeros((len(examples), k), dtype=torch.int32, device=inference.device)
+    scores = torch.zeros((len(examples), k), device=inference.device)
 
     def use(batch: Batch) -> None:
         values, ids = network.top(batch, k)
         scores[batch.rows], labels[batch.rows] = values.float(), ids.int()
 
-    for_each_batch("Ranking labels", network, use, examples, way)
+    for_each_batch("Ranking labels", network, use, examples, inference)
     return as_lists(labels.cpu().numpy(), scores.cpu().numpy())
 
 
@@ -55,13 +67,16 @@ def as_lists(labels: npt.NDArray[np.int32], scores: npt.NDArray[np.float32]) -> 
     return Ranked(indptr, labels[real], scores[real])
 
 
-def make_ready(network: nn.Module, device: torch.device) -> None:
-    """For predictions on a device."""
+def make_ready(network: nn.Module, device: torch.device, *, int8: bool = False) -> None:
+    """For predictions on a device; ``int8``: with 8-bit weights of the encoders inside."""
     parts = _parts.get(network)
     if parts is None:
-        inside = [module for module in network.modules() if module is not network]
-        parts = _parts[network] = inside, list(network.parameters())
-    modules, weights = parts
+        modules = list(network.modules())
+        encoders = [module for module in modules if hasattr(module, "int8")]
+        parts = _parts[network] = _Parts(modules[1:], list(network.parameters()), encoders)
+    modules, weights, encoders = parts
+    for encoder in encoders:
+        encoder.int8 = int8  # type: ignore[assignment]
     if network.training or any(module.training for module in modules):
         network.eval()
     if any(
@@ -72,22 +87,27 @@ def make_ready(network: nn.Module, device: torch.device) -> None:
 
 
 def for_each_batch(
-    title: str, network: nn.Module, use: Callable[[Batch], None], examples: Examples, way: Pass
+    title: str,
+    network: nn.Module,
+    use: Callable[[Batch], None],
+    examples: Examples,
+    inference: InferenceSettings,
 ) -> None:
     """Calls ``use``, without gradients, for batches of all texts; of smaller ones, if the memory runs out.
 
     The network is brought to the device first, and drops nothing.
     """
-    batch_size, device = way.batch_size, way.device
-    make_ready(network, device)
+    batch_size, device = inference.batch_size, inference.device
+    make_ready(network, device, int8=inference.int8)
     if device.type == "cpu":
         batch_size = min(batch_size, getattr(network, "most_on_processor", ON_PROCESSOR))
     while True:
         plan = sorted_plan(examples.token_counts, batch_size)
         bar = step(title) if len(examples) >= MANY else contextlib.nullcontext()
-        narrow = torch.autocast(device.type, way.precision, enabled=way.precision != torch.float32)
+        narrow = inference.precision != torch.float32
+        autocast = torch.autocast(device.type, inference.precision, enabled=narrow)
         try:
-            with bar as report, torch.inference_mode(), narrow:
+            with bar as report, torch.inference_mode(), autocast:
                 for number, batch in enumerate(examples.batches(plan, device), 1):
                     use(batch)
                     if report is not None:

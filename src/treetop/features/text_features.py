@@ -1,0 +1,140 @@
+"""`TextFeatures`: TF-IDF of texts, or feature matrices as given; and perhaps the training examples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from ..arrays import typed, under_prefix, with_prefix
+from ..data import Dataset
+from ..errors import DataError, ModelError
+from ..sparse import Rows, around, csr_arrays
+from ..strings import Strings
+from .text_terms import TextTerms
+from .tfidf import Tfidf, TfidfConfig, fitted_tfidf
+
+_MATRIX_ARRAYS: dict[str, type[np.generic]] = {"indptr": np.int64, "indices": np.int32, "data": np.float32}
+
+
+class TextFeatures:
+    """What a linear method knows of its inputs."""
+
+    def __init__(self, tfidf: Tfidf | None, n_features: int) -> None:
+        self.tfidf = tfidf
+        """None: the inputs are feature matrices."""
+        self.n_features = n_features
+        self.kept: tuple[sparse.csr_matrix, sparse.csr_matrix] | None = None
+        """Features and labels of the training examples, where they are to be kept for updates."""
+
+    @classmethod
+    def fit(
+        cls, dataset: Dataset, config: TfidfConfig, *, threads: int
+    ) -> tuple[TextFeatures, sparse.csr_matrix]:
+        """Also the features of the training set; its texts, if it has some, give the vocabulary."""
+        if dataset.X is not None:
+            return cls(None, dataset.X.shape[1]), dataset.X
+        assert dataset.texts is not None
+        tfidf, X = fitted_tfidf(config, dataset.texts, threads)
+        return cls(tfidf, X.shape[1]), X
+
+    def rows(self, dataset: Dataset, *, threads: int) -> Rows:
+        """The features of new texts, or the given ones."""
+        if self.tfidf is not None:
+            assert dataset.texts is not None
+            return self.tfidf.rows(dataset.texts, threads=threads)
+        X = dataset.X
+        assert X is not None
+        if X.shape[1] != self.n_features:
+            raise DataError(
+                f"the model takes {self.n_features:,} features but the input has {X.shape[1]:,}: make its"
+                " features as those of the training examples"
+            )
+        return X
+
+    def matrix(self, dataset: Dataset, *, threads: int) -> sparse.csr_matrix:
+        """The same as a matrix."""
+        rows = self.rows(dataset, threads=threads)
+        if not isinstance(rows, tuple):
+            return rows
+        return sparse.csr_matrix((rows[2], rows[1], rows[0]), shape=(len(dataset), self.n_features))
+
+    def terms(self, dataset: Dataset, *, threads: int) -> TextTerms:
+        """The features of the only row of ``dataset``, by name."""
+        X = csr_arrays(self.rows(dataset, threads=threads))
+        if self.tfidf is None or dataset.texts is None:
+            return TextTerms(X)
+        return TextTerms.of_text(dataset.texts[0], X, self.tfidf)
+
+    def of_label_texts(self, texts: Strings | None, *, threads: int) -> sparse.csr_matrix | None:
+        """A row for each label; None where there is no text, or no vocabulary."""
+        if texts is None or self.tfidf is None:
+            return None
+        return self.tfidf.transform(texts, threads=threads)
+
+    def with_old_examples(
+        self, new: Dataset, old: Dataset | None, *, name: str, count: int, threads: int
+    ) -> tuple[sparse.csr_matrix, sparse.csr_matrix, int]:
+        """``X, Y, known``: features and labels of all examples, of which the first ``known`` are old.
+
+        ``old``: the training examples, unless they are kept; ``count``: their number; ``name`` of the method.
+        """
+        if old is not None:
+            before = self.matrix(old, threads=threads), old.Y
+        elif self.kept is not None:
+            before = _intact(*self.kept, count)
+        else:
+            raise DataError(
+                f"an update of {name} needs the examples that the model was trained on: give them too,"
+                " or train with keep_data=true"
+            )
+        X = sparse.vstack([before[0], self.matrix(new, threads=threads)], format="csr")
+        known = before[0].shape[0]
+        wider = sparse.csr_matrix(before[1], shape=(known, len(new.labels)))
+        return X, sparse.vstack([wider, new.Y], format="csr"), known
+
+    def state(self) -> dict[str, npt.NDArray]:
+        """Plain arrays for the store."""
+        arrays: dict[str, npt.NDArray] = {"n_features": np.array([self.n_features])}
+        if self.tfidf is not None:
+            arrays |= with_prefix("tfidf", self.tfidf.state())
+        for name, matrix in zip(("X", "Y"), self.kept or (), strict=False):
+            indptr, indices, data = csr_arrays(matrix)
+            arrays |= with_prefix(f"data.{name}", {"indptr": indptr, "indices": indices, "data": data})
+        return arrays
+
+    @classmethod
+    def from_state(
+        cls, arrays: Mapping[str, npt.NDArray], config: TfidfConfig, *, keeps_data: bool, labels: int
+    ) -> TextFeatures:
+        """The inverse of `state`, for a model of that number of labels."""
+        tfidf = under_prefix("tfidf", arrays)
+        features = cls(Tfidf.from_state(config, tfidf) if tfidf else None, int(arrays["n_features"][0]))
+        if keeps_data:
+            columns = {"X": features.n_features, "Y": labels}
+            X, Y = (_stored_matrix(name, arrays, count) for name, count in columns.items())
+            features.kept = X, Y
+        return features
+
+
+def _stored_matrix(name: str, arrays: Mapping[str, npt.NDArray], columns: int) -> sparse.csr_matrix:
+    """A matrix of the training examples, left on the disk until an update reads it."""
+    plain = typed(under_prefix(f"data.{name}", arrays), _MATRIX_ARRAYS)
+    return around(**plain, shape=(len(plain["indptr"]) - 1, columns), checked=False)
+
+
+def _intact(
+    X: sparse.csr_matrix, Y: sparse.csr_matrix, examples: int
+) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
+    try:
+        for matrix in (X, Y):
+            matrix.check_format(full_check=True)
+            if matrix.shape[0] != examples:
+                raise ValueError(f"{matrix.shape[0]:,} rows for {examples:,} examples")
+    except ValueError as error:
+        raise ModelError(
+            f"the training examples that the model keeps are damaged ({error}): train it again"
+        ) from None
+    return X, Y

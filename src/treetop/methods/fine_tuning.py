@@ -1,0 +1,103 @@
+"""One training of a network: what it needs, how it runs, how it is reported. All methods train here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ..data import Dataset
+from ..errors import DataError
+from ..features.joined import Vectors
+from ..neural.batches import Examples
+from ..neural.device import chosen_device, chosen_precision
+from ..neural.inference import InferenceSettings
+from ..neural.network import Network
+from ..neural.resuming import TrainingStates
+from ..neural.training import OnEpoch, Training, TrainingProgress, Validator
+from ..strings import Strings
+from .network_config import JoinedFeaturesConfig, NetworkConfig
+
+if TYPE_CHECKING:
+    from ..neural.text_encoder import TextEncoder
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingTask:
+    """One training of a network, or of a part of it."""
+
+    network: Network
+    examples: Examples
+    config: NetworkConfig
+    device: torch.device
+    title: str
+    """What the progress bar says."""
+    checkpoint: str | None
+    """The name under which its states are kept; None: they are not."""
+    seed: int
+    steps: int | None = None
+    """Optimizer steps, instead of the epochs of the settings."""
+    validator: Validator | None = None
+    on_epoch: OnEpoch | None = None
+    part: Mapping[str, int] = field(default_factory=dict)
+    """The level or the stage, for the log, where a method trains several times."""
+
+    def run(self) -> TrainingProgress:
+        """Trains; the network is left as it was at its best epoch, or as it is at the end."""
+        training = Training(
+            self.network,
+            self.examples,
+            self.config.training,
+            epochs=self.config.epochs,
+            steps=self.steps,
+            batch_size=self.config.batch_size,
+            seed=self.seed,
+            device=self.device,
+            validator=self.validator,
+            states=TrainingStates(self.checkpoint),
+            on_epoch=self.on_epoch,
+            which=self.part,
+        )
+        return training.run(self.title)
+
+
+def training_log(
+    progress: TrainingProgress, parameters: Mapping[str, int], device: torch.device, config: NetworkConfig
+) -> dict[str, Any]:
+    """What a model keeps of its training; ``parameters``: the number of weights of each part."""
+    precision = chosen_precision(config.training.precision, device)
+    return {
+        "parameters": dict(parameters),
+        "device": str(device),
+        "precision": str(precision).removeprefix("torch."),
+        "seconds": progress.seconds,
+        "best_epoch": progress.best_epoch or len(progress.entries),
+        "epochs": progress.entries,
+    }
+
+
+def inference_settings(
+    config: NetworkConfig, device: torch.device, *, int8: bool = False
+) -> InferenceSettings:
+    """Larger batches than in training: no gradients are kept."""
+    precision = chosen_precision(config.training.precision, device)
+    return InferenceSettings(4 * config.batch_size, device, precision, int8)
+
+
+def training_texts(dataset: Dataset, method: str) -> Strings:
+    """The texts that a network is trained on."""
+    if dataset.texts is None:
+        raise DataError(
+            f"{dataset.source}: {method} needs texts, and there are only features: take a linear method"
+        )
+    return dataset.texts
+
+
+def prediction_vectors(
+    encoder: TextEncoder, texts: Strings, config: JoinedFeaturesConfig, *, threads: int
+) -> Vectors:
+    """The vectors of new texts, by a fine-tuned encoder."""
+    inference = inference_settings(config, chosen_device(config.device), int8=config.transformer.int8)
+    return encoder.vectors(encoder.tokens(texts), inference, threads=threads)

@@ -1,0 +1,130 @@
+"""Settings that several methods with a network share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..config import Config, part, setting
+from ..errors import ConfigError
+from ..features import USUAL_TFIDF, TfidfConfig
+from ..linear.joined_ranker import JoinedRankerConfig
+from ..neural.config import TrainingConfig
+from ..neural.encoder_config import EncoderConfig
+from ..neural.words import WordsConfig
+from ..tree import ClusteringConfig
+from .base import MethodConfig
+
+
+@dataclass(frozen=True)
+class NetworkConfig(MethodConfig):
+    """Settings of every method that trains a network."""
+
+    epochs: int = setting(20, "passes over the training examples", at_least=1)
+    batch_size: int = setting(64, "texts per optimizer step", at_least=1)
+    max_length: int = setting(500, "words or tokens of a text that are read", at_least=1)
+    device: str = setting("auto", "cuda, cuda:1, mps or cpu; auto takes the first that is available")
+    training: TrainingConfig = part(TrainingConfig(), "the training loop")
+
+
+@dataclass(frozen=True)
+class LabelNetworkConfig(NetworkConfig):
+    """Settings of every network that scores the labels itself."""
+
+    label_weights: str = setting(
+        "equal",
+        "weight of a label in the loss: equal, or larger for rare labels (propensity)",
+        choices=("equal", "propensity"),
+    )
+
+
+@dataclass(frozen=True)
+class WordNetworkConfig(LabelNetworkConfig):
+    """Settings of every network over words."""
+
+    words: WordsConfig = part(WordsConfig(), "the vocabulary and its vectors")
+
+
+@dataclass(frozen=True)
+class EncoderNetworkConfig(LabelNetworkConfig):
+    """Settings of every network with a pretrained transformer and a score for every label.
+
+    Linear rankers on TF-IDF and the trained encoder's vectors may rank labels too, see `EncoderRanker`.
+    """
+
+    max_length: int = setting(128, "tokens of a text that are read", at_least=1)
+    transformer: EncoderConfig = part(EncoderConfig(), "the pretrained transformer")
+    head_bits: int = setting(
+        32,
+        "bits per label weight; 16 halves the memory of weights and optimizer (stochastic rounding)",
+        choices=(16, 32),
+    )
+    start: str = setting(
+        "frequency",
+        "initial scores of the labels: their frequencies, or random",
+        choices=("frequency", "random"),
+    )
+    rankers: bool = setting(
+        True, "rank labels with linear rankers on TF-IDF and the trained encoder's vectors, too"
+    )
+    ranker_layers: int = setting(
+        1, "last layers whose vectors the rankers see; at most `layers`, which the network sees", at_least=1
+    )
+    head_share: float = setting(
+        0.15, "weight of the network's score; the rankers get the rest", at_least=0, at_most=1
+    )
+    ranking: JoinedRankerConfig = part(JoinedRankerConfig(), "the rankers")
+
+    def check(self) -> None:
+        super().check()
+        if self.ranker_layers > self.transformer.layers:
+            raise ConfigError(
+                f"ranker_layers={self.ranker_layers}: the rankers cannot see more layers than the network,"
+                f" which sees {self.transformer.layers}: lower ranker_layers or raise layers"
+            )
+
+
+@dataclass(frozen=True)
+class ClusterConfig(Config):
+    """Settings of every network with a label tree inside, in addition to those of its texts."""
+
+    tfidf: TfidfConfig = part(USUAL_TFIDF, "TF-IDF features that labels are clustered by")
+    tree: ClusteringConfig = part(ClusteringConfig(), "how labels are clustered")
+
+
+@dataclass(frozen=True)
+class ClusteredEncoderConfig(ClusterConfig, EncoderNetworkConfig):
+    """Settings of every encoder that scores clusters of labels, and the labels of the best of them."""
+
+    sparse: bool = setting(
+        False,
+        "sparse gradients: update only the labels scored in a step; less memory where labels far outnumber "
+        "the candidates of a batch",
+    )
+
+    def check(self) -> None:
+        super().check()
+        if self.sparse and self.head_bits == 16:
+            raise ConfigError("sparse=true needs head_bits=32: set one of the two")
+
+
+@dataclass(frozen=True)
+class JoinedFeaturesConfig(NetworkConfig):
+    """Settings of every method whose rankers see TF-IDF and the vectors of a fine-tuned encoder."""
+
+    batch_size: int = setting(256, "texts per optimizer step", at_least=1)
+    max_length: int = setting(128, "tokens of a text that are read", at_least=1)
+    tfidf: TfidfConfig = part(USUAL_TFIDF, "TF-IDF features of the texts")
+    use: str = setting("both", "features of the rankers", choices=("both", "tfidf", "vectors"))
+    transformer: EncoderConfig = part(EncoderConfig(), "the pretrained transformer")
+    training: TrainingConfig = part(
+        TrainingConfig(learning_rate=1e-4, rates=("head=0.001",), schedule="linear", warmup=0.1, clip=1.0),
+        "the training loop of the fine-tuning",
+    )
+
+    renamed: ClassVar = {"keep_data": None}
+
+    def check(self) -> None:
+        super().check()
+        if self.training.validation or self.training.patience:
+            raise ConfigError("this method trains to the end: leave out validation and patience")

@@ -1,0 +1,95 @@
+"""`EncoderRanker`: linear rankers next to an encoder that has a score for every label itself.
+
+    score(l) = (1 - w) · ranker(l) + w · network(l)
+
+The rankers see TF-IDF and the trained encoder's vectors, and so words that the encoder cuts off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy.typing as npt
+from scipy import sparse
+
+from .._native import combine
+from ..errors import ModelError
+from ..features import Tfidf
+from ..linear.joined_ranker import JoinedRanker, JoinedRankerConfig
+from ..ranked import DEPTH, Ranked
+from ..strings import Strings
+from .batches import Examples
+from .encoder_network import HeadedEncoder, vectors_and_labels
+from .inference import InferenceSettings, as_lists
+
+
+class EncoderRanker:
+    """A `JoinedRanker` on the vectors of the network's last ``layers``; ``share`` is w."""
+
+    def __init__(self, ranker: JoinedRanker, *, layers: int, share: float) -> None:
+        self.ranker = ranker
+        self.layers = layers
+        self.share = share
+
+    @classmethod
+    def fit(
+        cls,
+        network: HeadedEncoder,
+        examples: Examples,
+        terms: tuple[Tfidf, sparse.csr_matrix],
+        Y: sparse.csr_matrix,
+        config: JoinedRankerConfig,
+        inference: InferenceSettings,
+        *,
+        layers: int,
+        share: float,
+        seed: int,
+        threads: int,
+    ) -> EncoderRanker:
+        """``terms``: the vocabulary and the TF-IDF features of the examples' texts."""
+        vectors, _, _ = vectors_and_labels(network, examples, 0, inference, layers=layers)
+        ranker = JoinedRanker.fit(*terms, vectors, Y, config.tree, config.linear, seed=seed, threads=threads)
+        return cls(ranker, layers=layers, share=share)
+
+    def rank(
+        self,
+        network: HeadedEncoder,
+        texts: Strings,
+        examples: Examples,
+        k: int,
+        inference: InferenceSettings,
+        *,
+        labels: int,
+        threads: int,
+    ) -> Ranked:
+        """The ``k`` best labels of the texts, whose tokens are ``examples``; the network knows ``labels``."""
+        depth = min(max(k, DEPTH), labels) if self.share else 0
+        vectors, ids, scores = vectors_and_labels(network, examples, depth, inference, layers=self.layers)
+        by_ranker = self.ranker.rank(texts, vectors, depth or k, threads=threads)
+        if not self.share:
+            return by_ranker
+        lists = [as_lists(ids, scores), by_ranker]
+        return Ranked(*combine(lists, [self.share, 1 - self.share], k, threads))
+
+    def state(self) -> dict[str, npt.NDArray]:
+        """Plain arrays for the store."""
+        return self.ranker.state()
+
+    @classmethod
+    def from_state(
+        cls,
+        arrays: Mapping[str, npt.NDArray],
+        config: JoinedRankerConfig,
+        network: HeadedEncoder,
+        *,
+        layers: int,
+        share: float,
+        labels: int,
+    ) -> EncoderRanker:
+        """The inverse of `state`, for this network of that number of labels."""
+        ranker = JoinedRanker.from_state(arrays, config.tfidf, config.linear, labels=labels)
+        known = ranker.model.n_features
+        seen = ranker.tfidf.n_features + network.encoder.width_of_last(layers)
+        if known != seen:
+            raise ModelError(f"its rankers know {known:,} features, and see {seen:,}: train it again")
+        return cls(ranker, layers=layers, share=share)

@@ -1,0 +1,103 @@
+"""`LabelClusters`: labels in clusters, and clusters in larger ones, as networks see a label tree."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from ..errors import ModelError
+from ..sparse import binarize, merge_columns
+from .building import trees_of
+from .config import ClusteringConfig, TreeConfig
+from .label_tree import LabelTree
+
+Parents = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelClusters:
+    """The parent of every node, level by level from the top; the nodes of the last level are the labels."""
+
+    parents: tuple[Parents, ...]
+
+    @classmethod
+    def flat(cls, labels: int) -> LabelClusters:
+        """A single level: the labels."""
+        return cls((np.zeros(labels, np.int64),))
+
+    @classmethod
+    def fit(
+        cls,
+        X: sparse.csr_matrix,
+        Y: sparse.csr_matrix,
+        sizes: Sequence[int],
+        config: ClusteringConfig,
+        *,
+        text_vectors: sparse.csr_matrix | None = None,
+        seed: int,
+        threads: int,
+    ) -> LabelClusters:
+        """``sizes``: the clusters of each level above the labels. Every label must have an example."""
+        wanted = TreeConfig(**dataclasses.asdict(config), levels=tuple(sizes))
+        tree = trees_of(X, Y, wanted, seeds=[seed], text_vectors=text_vectors, threads=threads)[0]
+        parents = [tree.parents(level) for level in range(tree.depth)]
+        of_label = np.empty(Y.shape[1], np.int64)
+        of_label[tree.labels] = parents[-1]
+        return cls((*parents[:-1], of_label))
+
+    def __len__(self) -> int:
+        """Levels, that of the labels included."""
+        return len(self.parents)
+
+    @property
+    def sizes(self) -> list[int]:
+        """Nodes of each level, the labels last."""
+        return [len(level) for level in self.parents]
+
+    def tree(self, labels: npt.NDArray[np.int64]) -> LabelTree:
+        """The same as a label tree; ``labels``: the id of each label."""
+        above = [1, *self.sizes[:-1]]
+        counts = [np.bincount(up, minlength=nodes) for up, nodes in zip(self.parents, above, strict=True)]
+        offsets = tuple(np.append(0, np.cumsum(count)) for count in counts)
+        order = np.argsort(self.parents[-1], kind="stable")
+        return LabelTree(offsets, labels[order].astype(np.int32))
+
+    def relevance(self, Y: sparse.csr_matrix) -> list[sparse.csr_matrix]:
+        """Texts × nodes of every level: 1 where a label of the text is below the node."""
+        chain = [binarize(Y)]
+        for level in range(len(self) - 1, 0, -1):
+            chain.insert(0, binarize(merge_columns(chain[0], self.parents[level], self.sizes[level - 1])))
+        return chain
+
+    def counts(self, Y: sparse.csr_matrix) -> list[npt.NDArray[np.int64]]:
+        """The number of texts that have each node, level by level."""
+        return [np.bincount(level.indices, minlength=level.shape[1]) for level in self.relevance(Y)]
+
+    def state(self) -> dict[str, npt.NDArray]:
+        """Plain arrays for the store."""
+        return {f"parents.{level}": parents for level, parents in enumerate(self.parents)}
+
+    @classmethod
+    def from_state(cls, arrays: Mapping[str, npt.NDArray], labels: int) -> LabelClusters:
+        """The inverse of `state`, for that number of labels."""
+        parents = tuple(_stored_levels(arrays))
+        nodes = 1
+        for level in parents:
+            if not len(level) or not 0 <= level.min() <= level.max() < nodes:
+                raise ModelError("the levels of the label tree do not fit together")
+            nodes = len(level)
+        if not parents or nodes != labels:
+            raise ModelError("the label tree is not one of the labels that the network scores")
+        return cls(parents)
+
+
+def _stored_levels(arrays: Mapping[str, npt.NDArray]) -> Iterator[Parents]:
+    level = 0
+    while (name := f"parents.{level}") in arrays:
+        yield np.array(arrays[name], np.int64).reshape(-1)
+        level += 1
