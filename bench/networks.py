@@ -79,7 +79,7 @@ class Measured:
 
 
 def figures(model: NeuralMethod, measured: Measured, seconds: float, texts: int) -> dict[str, str]:
-    epochs = model.course["epochs"]
+    epochs = model.training_log["epochs"]
     trained = epochs[-1]["seconds"]
     speed = texts * len(epochs) / trained
     row = {"all s": f"{seconds:.1f}", "epochs s": f"{trained:.1f}", "texts/s": f"{speed:,.0f}"}

@@ -2,8 +2,8 @@
 
     python tests/make_stored_models.py tests/stored_models
 
-`tests/test_stored_models.py` loads them with today's code. Those in the repository were written by the code of
-81df8e8; make new ones only for a new format of model folders.
+`tests/test_stored_models.py` loads them with today's code. Those in the repository were written at 81df8e8;
+make new ones only for a new format of model folders.
 """
 
 from __future__ import annotations

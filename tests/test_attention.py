@@ -26,6 +26,7 @@ from treetop.neural.attention_network import (
 from treetop.neural.batches import Batch, Positives
 from treetop.neural.bilstm import BiLSTM
 from treetop.neural.label_attention import LabelAttention
+from treetop.tree.label_clusters import LabelClusters
 
 LENGTHS = torch.tensor([5, 1, 3])
 SMALL = AttentionConfig(hidden=3, scorer=(5,))
@@ -178,7 +179,7 @@ def test_shortlists_hold_true_nodes_first():
 
 def test_odds_are_of_candidates_alone():
     model = treetop.make("attention-xml")
-    model.parents = [np.zeros(3, np.int64), np.array([1, 0, 1, 1, 2])]
+    model.clusters = LabelClusters((np.zeros(3, np.int64), np.array([1, 0, 1, 1, 2])))
     true = sparse.csr_matrix(np.array([[1, 1, 0, 1, 0], [0, 0, 0, 0, 1]], np.float32))
     assert model._odds(true, None, 0) == pytest.approx(math.log(4 / 6))
     lists = sparse.csr_matrix(np.array([[0, 1, 0], [1, 0, 1]], np.float32))
@@ -198,7 +199,7 @@ SETTINGS = {
 
 
 SHORT = SETTINGS | {"epochs": 3, "dropout": 0.9, "average": "none", "device": "cpu"}
-TREE = {"clusters": (3,), "chosen": 2}
+TREE = {"clusters": (3,), "beam": 2}
 
 
 @pytest.mark.parametrize("settings", [{"flat": True}, TREE])
@@ -216,17 +217,19 @@ def test_epochs_are_judged_by_the_network_as_it_answers(settings):
 def test_the_best_epoch_is_a_place_among_those_of_all_levels(tmp_path, monkeypatch):
     train = Dataset.from_texts(*topic_texts(60, seed=0), source="train")
     figures = iter([50.0, 80.0, 70.0])
-    monkeypatch.setattr(AttentionXML, "_judge_of", lambda *_: lambda: {"P@1": next(figures)})
+    monkeypatch.setattr(AttentionXML, "_validator", lambda *_: lambda: {"P@1": next(figures)})
     with checkpoints.keeping(tmp_path / "kept", resume=False):
         model = treetop.make("attention-xml", **(SHORT | TREE)).fit(train, validation=train)
         lines = (tmp_path / "kept" / "log.jsonl").read_text().splitlines()
-    entries = model.course["epochs"]
-    assert model.course["best_epoch"] == 5 and entries[4]["P@1"] == 80
+    entries = model.training_log["epochs"]
+    assert model.training_log["best_epoch"] == 5 and entries[4]["P@1"] == 80
     assert [json.loads(line) for line in lines] == entries
     assert [(entry["level"], entry["epoch"]) for entry in entries] == [
         (level, epoch) for level in (1, 2) for epoch in (1, 2, 3)
     ]
-    assert treetop.make("attention-xml", **(SHORT | TREE)).fit(train).course["best_epoch"] == 6  # the last
+    assert (
+        treetop.make("attention-xml", **(SHORT | TREE)).fit(train).training_log["best_epoch"] == 6
+    )  # the last
 
 
 @pytest.mark.parametrize("settings", [{"flat": True}, TREE])
@@ -265,7 +268,7 @@ def test_levels_without_a_warm_start_have_their_own_new_words():
 
 
 @pytest.mark.parametrize(
-    "settings", [{"flat": True}, {"clusters": (4,), "chosen": 2}, {"clusters": (2, 4), "warm_start": False}]
+    "settings", [{"flat": True}, {"clusters": (4,), "beam": 2}, {"clusters": (2, 4), "warm_start": False}]
 )
 def test_the_method_learns_and_comes_back(settings, tmp_path):
     train = Dataset.from_texts(*topic_texts(300, seed=0), source="train")
@@ -273,7 +276,7 @@ def test_the_method_learns_and_comes_back(settings, tmp_path):
     model = treetop.make("attention-xml", **(SETTINGS | settings)).fit(train)
     assert model.evaluate(test)["P@1"] > 85
     levels = len(settings.get("clusters", ())) + 1
-    assert [entry.get("level") for entry in model.course["epochs"][:: SETTINGS["epochs"]]] == [
+    assert [entry.get("level") for entry in model.training_log["epochs"][:: SETTINGS["epochs"]]] == [
         *range(1, levels + 1)
     ]
     model.save(tmp_path / "model")

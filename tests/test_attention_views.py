@@ -12,8 +12,9 @@ import torch
 import treetop
 from test_contract import topic_texts
 from tiny_bert import WIDTH, tiny_bert
-from treetop import Dataset
+from treetop import Dataset, Strings
 from treetop.errors import ConfigError, DataError, MissingExtraError
+from treetop.methods.cascade_analysis import attention_views
 from treetop.methods.cascadexml import CascadeXML
 from treetop.neural.attention_views import AttentionViews
 from treetop.report.attention import draw_attention
@@ -31,7 +32,7 @@ def model() -> CascadeXML:
 
 def by_hand(model: CascadeXML, text: str) -> list[np.ndarray]:
     """Of every layer, heads × tokens: softmax(q_0 · k_j / √d)."""
-    examples = model._examples(Dataset.from_texts([text]))
+    examples = model._examples(Strings.of([text]))
     (batch,) = examples.batches([np.zeros(1, np.int64)], torch.device("cpu"))
     bert = model.network.encoder.transformer
     with torch.no_grad():
@@ -46,7 +47,7 @@ def by_hand(model: CascadeXML, text: str) -> list[np.ndarray]:
 
 
 def test_weights_by_hand(model):
-    views = model.attention_views(TEXTS)
+    views = attention_views(model, TEXTS)
     assert views.layers == (1, 2) and views.lengths.tolist() == [7, 3, 10]
     assert views.weights.shape == (3, 2, HEADS, 10)
     for row, text in enumerate(TEXTS):
@@ -66,22 +67,22 @@ def test_what_is_told_of_them():
 
 
 def test_layers_and_the_encoder_before_training(model):
-    last = model.attention_views(TEXTS, [2])
-    assert np.array_equal(last.weights[:, 0], model.attention_views(TEXTS).weights[:, 1])
-    before = model.attention_views(TEXTS, [2], published=True)
+    last = attention_views(model, TEXTS, [2])
+    assert np.array_equal(last.weights[:, 0], attention_views(model, TEXTS).weights[:, 1])
+    before = attention_views(model, TEXTS, [2], published=True)
     assert before.weights.shape == last.weights.shape and not np.array_equal(before.weights, last.weights)
     with pytest.raises(ConfigError, match="there is no layer 3: the encoder has 2"):
-        model.attention_views(TEXTS, [3])
-    assert np.array_equal(model.attention_views(TEXTS, 2).weights, last.weights)
+        attention_views(model, TEXTS, [3])
+    assert np.array_equal(attention_views(model, TEXTS, 2).weights, last.weights)
     with pytest.raises(ConfigError, match="layers: numbers from 1 to 2, not 'x'"):
-        model.attention_views(TEXTS, [1, "x"])
-    assert np.array_equal(model.attention_views(TEXTS, [2]).weights, last.weights)  # the model is as it was
+        attention_views(model, TEXTS, [1, "x"])
+    assert np.array_equal(attention_views(model, TEXTS, [2]).weights, last.weights)  # the model is as it was
 
 
 def test_a_picture(model, tmp_path):
     pytest.importorskip("matplotlib")
     kinds = {"tuned": False, "published": True}
-    views = {name: model.attention_views(TEXTS, published=kind) for name, kind in kinds.items()}
+    views = {name: attention_views(model, TEXTS, published=kind) for name, kind in kinds.items()}
     draw_attention(views, tmp_path / "attention.svg")
     picture = (tmp_path / "attention.svg").read_text()
     assert all(word in picture for word in ("tuned", "published", "layer", "entropy, nats"))
@@ -91,7 +92,7 @@ def test_a_picture(model, tmp_path):
 def test_a_picture_has_the_format_of_its_name(name, start, model, tmp_path):
     pytest.importorskip("matplotlib")
     for path in (tmp_path / name, str(tmp_path / f"again-{name}")):
-        draw_attention({"tuned": model.attention_views(TEXTS)}, path)
+        draw_attention({"tuned": attention_views(model, TEXTS)}, path)
     first, again = ((tmp_path / file).read_bytes() for file in (name, f"again-{name}"))
     assert first.startswith(start) and first == again
 
@@ -101,8 +102,8 @@ def test_pictures_that_cannot_be(model, tmp_path):
     with pytest.raises(
         ConfigError, match=r"a\.jpg: the name of a picture ends with one of \.svg, \.png, \.pdf"
     ):
-        draw_attention({"tuned": model.attention_views(TEXTS)}, "a.jpg")
-    full, empty = model.attention_views(TEXTS), model.attention_views([])
+        draw_attention({"tuned": attention_views(model, TEXTS)}, "a.jpg")
+    full, empty = attention_views(model, TEXTS), attention_views(model, [])
     for views in ({}, {"tuned": empty}, {"tuned": full, "published": empty}):
         with pytest.raises(DataError, match="there is no attention to draw"):
             draw_attention(views, tmp_path / "a.svg")
@@ -111,10 +112,10 @@ def test_pictures_that_cannot_be(model, tmp_path):
 @pytest.mark.parametrize("layer", ["x", 1.5])
 def test_layers_are_whole_numbers(layer, model):
     with pytest.raises(ConfigError, match=f"layers: numbers from 1 to 2, not {layer!r}"):
-        model.attention_views(TEXTS, [layer])
+        attention_views(model, TEXTS, [layer])
 
 
 def test_a_picture_without_matplotlib(model, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match="plots"):
-        draw_attention({"tuned": model.attention_views(TEXTS)}, tmp_path / "attention.svg")
+        draw_attention({"tuned": attention_views(model, TEXTS)}, tmp_path / "attention.svg")

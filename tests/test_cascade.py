@@ -12,6 +12,7 @@ from test_lightxml import positives_of
 from tiny_bert import tiny_bert
 from treetop import Dataset
 from treetop.errors import ConfigError, DataError
+from treetop.methods.cascade_analysis import level_recall
 from treetop.methods.cascadexml import usual_clusters
 from treetop.neural.batches import Positives
 from treetop.neural.cascade_head import CascadeHead, distinct
@@ -103,9 +104,9 @@ def test_nodes_are_counted_level_by_level():
     train = Dataset.from_texts(*topic_texts(60, seed=0), source="train")
     settings = {"encoder": tiny_bert(), "epochs": 1, "max_length": 16, "taps": "1-1-2", "clusters": "2"}
     model = treetop.make("cascadexml", **settings).fit(train)
-    above, own = model._counts(train.Y)
+    above, own = model.clusters.counts(train.Y)
     assert own.tolist() == train.label_counts.tolist()
-    rows = [set(model.parents[-1][row.indices]) for row in train.Y]
+    rows = [set(model.clusters.parents[-1][row.indices]) for row in train.Y]
     assert above.tolist() == [sum(node in row for row in rows) for node in range(2)]
 
 
@@ -172,7 +173,7 @@ def test_a_model_is_what_it_was_when_loaded(clusters, tmp_path):
         "rankers": False,
         "epochs": 2,
         "max_length": 16,
-        "chosen": "2",
+        "beam": "2",
         "clusters": clusters or (),
     }
     model = treetop.make("cascadexml", **settings, taps="1-2" if not clusters else "1-1-2-2").fit(train)
@@ -180,18 +181,18 @@ def test_a_model_is_what_it_was_when_loaded(clusters, tmp_path):
     again = treetop.load(tmp_path / "model")
     expected, found = (m.predict(train.texts, k=3).to_csr() for m in (model, again))
     assert np.allclose(expected.toarray(), found.toarray(), atol=1e-6)
-    assert [len(parents) for parents in again.parents] == [len(parents) for parents in model.parents]
+    assert again.clusters.sizes == model.clusters.sizes
 
 
 def test_a_step_moves_only_labels_that_it_has_scored():
     train = Dataset.from_texts(*topic_texts(200, seed=0), source="train")
     settings = {
         "encoder": tiny_bert(), "epochs": 4, "max_length": 16, "clusters": "4", "taps": "1-1-2",
-        "chosen": "1", "sparse": True, "rankers": False, "learning_rate": 1e-3, "rates": ("head=0.02",),
+        "beam": "1", "sparse": True, "rankers": False, "learning_rate": 1e-3, "rates": ("head=0.02",),
         "pooling": "mean", "batch_size": 16,
     }  # fmt: skip
     model = treetop.make("cascadexml", **settings).fit(train)
-    assert model.course["epochs"][-1]["loss"] < 0.6 * model.course["epochs"][0]["loss"]
+    assert model.training_log["epochs"][-1]["loss"] < 0.6 * model.training_log["epochs"][0]["loss"]
     with pytest.raises(ConfigError, match="sparse=true needs head_bits=32"):
         treetop.make("cascadexml", sparse=True, head_bits=16)
 
@@ -231,8 +232,8 @@ def test_recall_of_levels_of_a_model():
     settings = {"encoder": tiny_bert(), "epochs": 1, "max_length": 16, "batch_size": 16, "device": "cpu"}
     settings["rankers"] = False
     shape = {"clusters": "2-3", "taps": "1-1-2-2"}
-    model = treetop.make("cascadexml", **settings, **shape, chosen="1").fit(train)
-    levels = model.level_recall(train)
+    model = treetop.make("cascadexml", **settings, **shape, beam="1").fit(train)
+    levels = level_recall(model, train)
     assert [(level["level"], level["nodes"]) for level in levels] == [(1, 2), (2, 3), (3, 6)]
     assert levels[0]["chosen"] == levels[1]["chosen"] == 1 and 1 <= levels[2]["chosen"] <= 3
     # Labels that have a score above 0 are those of the chosen clusters.
@@ -241,11 +242,11 @@ def test_recall_of_levels_of_a_model():
     assert levels[2]["recall"] == pytest.approx(100 * listed.multiply(train.Y > 0).sum() / train.Y.nnz)
     texts, labels = topic_texts(60, seed=0)
     other = Dataset.from_texts(texts, [[*names, "juggling"] for names in labels])
-    assert model.level_recall(other) == levels  # a label unknown to the model counts for nothing
-    whole = treetop.make("cascadexml", **settings, **shape, chosen="8").fit(train)
-    assert [level["recall"] for level in whole.level_recall(train)] == [100] * 3
+    assert level_recall(model, other) == levels  # a label unknown to the model counts for nothing
+    whole = treetop.make("cascadexml", **settings, **shape, beam="8").fit(train)
+    assert [level["recall"] for level in level_recall(whole, train)] == [100] * 3
     flat = treetop.make("cascadexml", **settings, clusters="100", taps="1-2").fit(train)
-    assert flat.level_recall(train) == [{"level": 1, "nodes": 6, "chosen": 6, "recall": 100}]
+    assert level_recall(flat, train) == [{"level": 1, "nodes": 6, "chosen": 6, "recall": 100}]
 
 
 def test_recall_needs_labels():
@@ -253,11 +254,11 @@ def test_recall_needs_labels():
     model = treetop.make("cascadexml", encoder=tiny_bert(), epochs=1, max_length=16, taps="1-2").fit(train)
     for data, message in (
         (["boat"], "needs a labelled Dataset"),
-        (Dataset.from_texts(["boat"]), "needs a labelled Dataset"),
+        (Dataset.from_texts(["boat"]), "needs labelled texts"),
         (Dataset.from_texts(["boat"], [["juggling"]]), "no text has a label that the model knows"),
     ):
         with pytest.raises(DataError, match=message):
-            model.level_recall(data)
+            level_recall(model, data)
 
 
 def test_clusters_of_labels_by_their_own_texts():
@@ -270,7 +271,7 @@ def test_clusters_of_labels_by_their_own_texts():
     by_text = {"tree.vectors": "label-text"}
     model = treetop.make("cascadexml", **settings, **by_text).fit(train[: len(texts)])
     names = [model.labels[at] for at in model.used]
-    clusters = dict(zip(names, model.parents[-1].tolist(), strict=True))
+    clusters = dict(zip(names, model.clusters.parents[-1].tolist(), strict=True))
     assert names == list("abcd") and clusters["a"] == clusters["b"] != clusters["c"] == clusters["d"]
     with pytest.raises(ConfigError, match=r"tree\.vectors=label-text needs .* label texts"):
         bare = Dataset.from_texts(texts, labels, source="train")

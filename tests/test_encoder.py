@@ -17,9 +17,11 @@ from treetop.features.joined import side_by_side
 from treetop.neural.batches import Batch
 from treetop.neural.encoder import Encoder, rebuilt
 from treetop.neural.encoder_config import EncoderConfig
+from treetop.neural.inference import InferenceSettings
 from treetop.neural.pretrained import pretrained
 from treetop.neural.text_encoder import TextEncoder
 
+ON_CPU = InferenceSettings(3, torch.device("cpu"), torch.float32)
 TEXTS = Strings.of(["the boat and the harbour", "", "snow " * 100, "Bishop, gambit — checkmate!"])
 
 
@@ -29,7 +31,7 @@ def encoder(**settings) -> TextEncoder:
 
 def vectors(text_encoder: TextEncoder, texts: Strings) -> np.ndarray:
     tokens = text_encoder.tokens(texts)
-    return text_encoder.vectors(tokens, batch_size=3, device="cpu", precision="fp32", threads=1)
+    return text_encoder.vectors(tokens, ON_CPU, threads=1)
 
 
 def reference(text: str, layers: int = 1) -> list[torch.Tensor]:
@@ -82,17 +84,17 @@ def test_the_pretrained_pooler():
 
 def test_saved_and_rebuilt():
     before = encoder(pooling="cls")
-    after = TextEncoder.from_state(before.encoder.config, LONGEST, before.state())
+    after = TextEncoder.from_whole_state(before.encoder.config, LONGEST, before.whole_state())
     assert np.array_equal(vectors(before, TEXTS), vectors(after, TEXTS))
-    state = before.state()
+    state = before.whole_state()
     del state["weights.transformer.embeddings.word_embeddings.weight"]
     with pytest.raises(ModelError, match=r"word_embeddings.weight' of the encoder are missing"):
-        TextEncoder.from_state(before.encoder.config, LONGEST, state)
+        TextEncoder.from_whole_state(before.encoder.config, LONGEST, state)
     with pytest.raises(ModelError, match="the encoder of the model is damaged"):
         rebuilt(EncoderConfig(), {"config": np.frombuffer(b'{"config": {}}', np.uint8)})
     with pytest.raises(ModelError, match="the tokenizer"):
-        TextEncoder.from_state(
-            before.encoder.config, LONGEST, before.state() | {"tokens.tokenizer": np.zeros(3, np.uint8)}
+        TextEncoder.from_whole_state(
+            before.encoder.config, LONGEST, before.whole_state() | {"tokens.tokenizer": np.zeros(3, np.uint8)}
         )
 
 
@@ -127,8 +129,7 @@ def test_vectors_are_found_again(tmp_path, monkeypatch):
     def found(texts, **settings) -> np.ndarray:
         text_encoder = encoder(**settings)
         tokens = text_encoder.tokens(texts)
-        options = {"batch_size": 3, "device": "cpu", "precision": "fp32", "threads": 1}
-        return text_encoder.vectors(tokens, cache=str(tmp_path / "cache"), **options)
+        return text_encoder.vectors(tokens, ON_CPU, threads=1, cache=str(tmp_path / "cache"))
 
     first = found(TEXTS)
     assert np.array_equal(first, vectors(encoder(), TEXTS))

@@ -21,8 +21,8 @@ QUICK = {
 
 SMALL = {
     "flat-transformer": {},
-    "lightxml": {"layers": 2, "pooling": "mean", "cluster_size": 2, "visited": 2, "hidden": 16, "epochs": 8},
-    "cascadexml": {"pooling": "mean", "clusters": (2,), "chosen": (2,), "dropouts": (0.0,)},
+    "lightxml": {"layers": 2, "pooling": "mean", "cluster_size": 2, "beam": 2, "hidden": 16, "epochs": 8},
+    "cascadexml": {"pooling": "mean", "clusters": (2,), "beam": (2,), "dropouts": (0.0,)},
 }
 """Clusters where labels are as few as in the tests, and nothing dropped."""
 
@@ -42,7 +42,7 @@ def fitted(method: str, train: Dataset, **settings) -> treetop.Method:
 
 
 def losses(model) -> list[float]:
-    return [entry["loss"] for entry in model.course["epochs"]]
+    return [entry["loss"] for entry in model.training_log["epochs"]]
 
 
 @pytest.mark.parametrize("method", ["flat-transformer", "lightxml", "cascadexml"])
@@ -61,8 +61,8 @@ def test_replayed_steps_are_judged_as_they_are(train, test):
     whole = train[: len(train) // 32 * 32]  # no batch is short: every step of later epochs is a replay
     model = treetop.make("flat-transformer", **(QUICK | {"rankers": False, "precision": "bf16"}))
     model.fit(whole, validation=test)
-    assert model.course["epochs"][-1]["P@1"] == pytest.approx(model.evaluate(test)["P@1"], abs=3)
-    assert model.course["epochs"][-1]["P@1"] > 90
+    assert model.training_log["epochs"][-1]["P@1"] == pytest.approx(model.evaluate(test)["P@1"], abs=3)
+    assert model.training_log["epochs"][-1]["P@1"] > 90
 
 
 METHODS = ["flat-transformer", "xr-transformer", "x-transformer", "lightxml", "cascadexml"]

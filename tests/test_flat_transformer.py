@@ -40,8 +40,8 @@ def test_biases_are_the_log_odds_of_the_frequencies(train):
 
 def test_vectors_of_the_texts_of_a_label(train):
     model = FlatTransformer(**QUICK)
-    model._learn_tokens(train.texts)
-    encoder, tokens = model._encoder, model._tokens(train.texts)
+    reader = model._new_reader(train.texts)
+    encoder, tokens = reader.encoder, reader.tokens(train.texts)
     from treetop.neural.batches import Examples
     from treetop.neural.encoder_network import text_vectors
     from treetop.neural.inference import InferenceSettings

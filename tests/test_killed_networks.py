@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 
 import pytest
@@ -15,15 +16,16 @@ from treetop import Dataset, Strings, checkpoints
 from treetop.checkpoints import digest_of
 from treetop.neural import distributed
 from treetop.neural.training import Training
+from treetop.tree.label_clusters import LabelClusters
 
 ENCODED = {
     "encoder": tiny_bert(), "epochs": 2, "batch_size": 16, "max_length": 16, "learning_rate": 1e-3,
     "save_every": 0, "device": "cpu", "threads": 1,
 }  # fmt: skip
-LIGHT = ENCODED | {"layers": 2, "cluster_size": 2, "visited": 2, "hidden": 8}
-CASCADE = ENCODED | {"clusters": (3,), "taps": (1, 1, 2), "chosen": (2,)}
+LIGHT = ENCODED | {"layers": 2, "cluster_size": 2, "beam": 2, "hidden": 8}
+CASCADE = ENCODED | {"clusters": (3,), "taps": (1, 1, 2), "beam": (2,)}
 ATTENTION = {
-    "epochs": 2, "batch_size": 16, "hidden": 8, "scorer": (8,), "dimension": 8, "clusters": (3,), "chosen": 2,
+    "epochs": 2, "batch_size": 16, "hidden": 8, "scorer": (8,), "dimension": 8, "clusters": (3,), "beam": 2,
     "save_every": 0, "device": "cpu", "threads": 1,
 }  # fmt: skip
 STEPS = 8
@@ -37,14 +39,14 @@ class KilledError(Exception):
 def test_a_state_belongs_to_a_label_tree(train, tmp_path):
     model = treetop.make("cascadexml", **CASCADE).fit(train)
     with checkpoints.keeping(tmp_path / "kept", resume=True):
-        tokens = model._tokens(train.texts)
-        first = model._first_weights()
-        one = model._state_name(tokens, train.Y, first, None, None)
-        names = Strings.of(["a"] * len(train.labels))
-        assert one is not None and one == model._state_name(tokens, train.Y, first, None, None)
-        assert one != model._state_name(tokens, train.Y, first, names, None)
-        model.parents[-1] = model.parents[-1][::-1].copy()
-        assert one != model._state_name(tokens, train.Y, first, None, None)
+        tokens = model.reader.tokens(train.texts)
+        named = dataclasses.replace(train, label_texts=Strings.of(["a"] * len(train.labels)))
+        one = model._checkpoint_name(train, None, tokens, train.Y)
+        assert one is not None and one == model._checkpoint_name(train, None, tokens, train.Y)
+        assert one != model._checkpoint_name(named, None, tokens, train.Y)
+        *above, last = model.clusters.parents
+        model.clusters = LabelClusters((*above, last[::-1].copy()))
+        assert one != model._checkpoint_name(train, None, tokens, train.Y)
 
 
 def test_a_state_belongs_to_the_vectors_and_encoders_that_a_training_begins_with(
@@ -143,5 +145,5 @@ def test_a_killed_training_goes_on_to_the_same_end(
     lists = [model.predict(train, k=3) for model in (whole, resumed)]
     assert (lists[0].to_csr() != lists[1].to_csr()).nnz == 0
     assert not (tmp_path / "kept").exists()
-    courses = [[entry["loss"] for entry in model.course["epochs"]] for model in (whole, resumed)]
+    courses = [[entry["loss"] for entry in model.training_log["epochs"]] for model in (whole, resumed)]
     assert courses[0] == courses[1] and len(courses[0]) == together // 4

@@ -123,7 +123,7 @@ def test_sparse_gradients_are_the_dense_ones():
 
 @pytest.mark.parametrize(("labels", "expected"), [(19_348, 0), (50_000, 0), (50_001, 512), (670_091, 8192)])
 def test_few_labels_have_no_clusters(labels, expected):
-    assert sum(treetop.make("lightxml")._sizes(labels)) == expected
+    assert sum(treetop.make("lightxml")._cluster_sizes(labels)) == expected
 
 
 @pytest.mark.parametrize(
@@ -164,13 +164,13 @@ def test_clusters_of_labels_are_saved(tmp_path):
         "hidden": 8,
     }
     model = treetop.make("lightxml", **settings).fit(train)
-    sizes = np.bincount(model.parents[-1])
+    sizes = np.bincount(model.clusters.parents[-1])
     assert sizes.max() <= 2 and sizes.min() >= 1
     model.save(tmp_path / "model")
     again = treetop.load(tmp_path / "model")
-    assert all(map(np.array_equal, again.parents, model.parents))
+    assert all(map(np.array_equal, again.clusters.parents, model.clusters.parents))
     whole = treetop.make("lightxml", **(settings | {"cluster_size": 1})).fit(train)
-    assert len(whole.parents) == 1 and len(whole.predict(train.texts, k=3)) == len(train)
+    assert len(whole.clusters) == 1 and len(whole.predict(train.texts, k=3)) == len(train)
 
 
 def test_a_shallow_encoder_with_the_default_of_five_layers(tmp_path):

@@ -11,10 +11,10 @@ from tiny_bert import tiny_bert
 from treetop import Dataset
 
 SMALL = {
-    "lightxml": {"cluster_size": 2, "visited": 2, "layers": 2, "rankers": False},
-    "cascadexml": {"clusters": (3,), "taps": (1, 2, 2), "chosen": (2,), "rankers": False},
+    "lightxml": {"cluster_size": 2, "beam": 2, "layers": 2, "rankers": False},
+    "cascadexml": {"clusters": (3,), "taps": (1, 2, 2), "beam": (2,), "rankers": False},
     "attention-xml": {
-        "clusters": (2,), "chosen": 2, "dimension": 8, "spread": 1, "attention.hidden": 8,
+        "clusters": (2,), "beam": 2, "dimension": 8, "spread": 1, "attention.hidden": 8,
         "attention.scorer": (8,),
     },
 }  # fmt: skip
@@ -38,7 +38,7 @@ def scores(model: treetop.Method, data: Dataset) -> np.ndarray:
 @pytest.mark.parametrize("name", SMALL)
 def test_members_have_clusters_of_their_own(name, train, tmp_path):
     together = treetop.Ensemble([member(name, seed) for seed in range(3)]).fit(train)
-    clusters = {tuple(part.parents[-1]) for part in together.members}
+    clusters = {tuple(part.clusters.parents[-1]) for part in together.members}
     assert len(clusters) > 1
     mean = np.mean([scores(part, train) for part in together.members], axis=0)
     np.testing.assert_allclose(scores(together, train), mean, atol=1e-6)

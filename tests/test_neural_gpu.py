@@ -46,7 +46,7 @@ def test_recorded_steps_train_as_plain_ones(train, settings):
     plain, recorded = (fitted(train, graphs=graphs, **settings) for graphs in (False, True))
     for name, value in weights(plain).items():
         torch.testing.assert_close(weights(recorded)[name], value, rtol=1e-2, atol=1e-3)
-    losses = [[entry["loss"] for entry in model.course["epochs"]] for model in (plain, recorded)]
+    losses = [[entry["loss"] for entry in model.training_log["epochs"]] for model in (plain, recorded)]
     assert losses[0] == pytest.approx(losses[1], rel=1e-3)
 
 
@@ -79,7 +79,7 @@ def test_the_processor_gives_the_same_answers(train, test, tmp_path):
     assert abs(there.scores - here.scores).max() < 1e-3
 
 
-@pytest.mark.parametrize("settings", [{}, {"clusters": (2,), "chosen": 2}])
+@pytest.mark.parametrize("settings", [{}, {"clusters": (2,), "beam": 2}])
 def test_attention_learns_and_the_processor_gives_the_same_answers(train, test, settings):
     small = {
         "dimension": 12, "spread": 1, "batch_size": 16, "attention.hidden": 16, "attention.scorer": (16,),
@@ -120,7 +120,11 @@ def test_steps_and_predictions_get_along_with_less_memory(train, graphs, monkeyp
         sizes.clear()
         model = fitted(train, **settings)
         scores = model.predict(train, k=3).scores
-        return [entry["loss"] for entry in model.course["epochs"]], scores, torch.cuda.max_memory_reserved()
+        return (
+            [entry["loss"] for entry in model.training_log["epochs"]],
+            scores,
+            torch.cuda.max_memory_reserved(),
+        )
 
     losses, scores, taken = course()
     assert set(sizes) == {256, 400 - 256}

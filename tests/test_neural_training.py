@@ -63,10 +63,10 @@ def test_a_tiny_set_is_learned_by_heart():
 
 def test_the_log_tells_of_every_epoch(train, tmp_path):
     model = fitted(train, epochs=2)
-    assert [entry["epoch"] for entry in model.course["epochs"]] == [1, 2]
-    assert model.course["epochs"][1]["loss"] < model.course["epochs"][0]["loss"]
+    assert [entry["epoch"] for entry in model.training_log["epochs"]] == [1, 2]
+    assert model.training_log["epochs"][1]["loss"] < model.training_log["epochs"][0]["loss"]
     model.save(tmp_path / "model")
-    assert treetop.load(tmp_path / "model").course == model.course
+    assert treetop.load(tmp_path / "model").training_log == model.training_log
     with checkpoints.keeping(tmp_path / "kept", resume=False):
         fitted(train, epochs=2)
         lines = (tmp_path / "kept" / "log.jsonl").read_text().splitlines()
@@ -110,17 +110,17 @@ def test_the_best_epoch_is_kept(train, test, monkeypatch):
         seen.append(weights(self))
         return {"P@1": next(figures)}
 
-    monkeypatch.setattr(KimCNN, "_judge_of", lambda *arguments: lambda: validator(*arguments))
+    monkeypatch.setattr(KimCNN, "_validator", lambda *arguments: lambda: validator(*arguments))
     model = fitted(train, epochs=5, patience=2, validation_set=test)
-    assert len(seen) == 4 and model.course["best_epoch"] == 2  # epochs 3 and 4 were not better
+    assert len(seen) == 4 and model.training_log["best_epoch"] == 2  # epochs 3 and 4 were not better
     assert all(torch.equal(seen[1][name], value) for name, value in weights(model).items())
 
 
 def test_examples_are_held_out_for_validation(train):
     model = fitted(train, validation=0.25, metric="nDCG@3")
-    assert {"P@1", "nDCG@3"} <= model.course["epochs"][0].keys()
+    assert {"P@1", "nDCG@3"} <= model.training_log["epochs"][0].keys()
     assert model.statistics["examples"] == len(train)
-    with pytest.raises(DataError, match="patience needs examples held out"):
+    with pytest.raises(ConfigError, match="patience needs held-out examples"):
         fitted(train, patience=3)
 
 
@@ -160,7 +160,9 @@ def test_a_killed_training_ends_the_same_when_it_is_resumed(
         resumed = fitted(train, **settings)
     assert len(moves) < 2 * 4 * 8  # it did not begin again
     assert equal(resumed, wanted)
-    assert [e["loss"] for e in resumed.course["epochs"]] == [e["loss"] for e in wanted.course["epochs"]]
+    assert [e["loss"] for e in resumed.training_log["epochs"]] == [
+        e["loss"] for e in wanted.training_log["epochs"]
+    ]
     assert not (tmp_path / "kept").exists()
 
 
@@ -179,7 +181,7 @@ def test_a_state_of_other_data_or_settings_is_not_used(train, tmp_path, monkeypa
         resumed = fitted(train[:rows], **settings)
     anew = fitted(train[:rows], **settings)
     assert equal(resumed, anew)
-    for ours, theirs in zip(resumed.course["epochs"], anew.course["epochs"], strict=True):
+    for ours, theirs in zip(resumed.training_log["epochs"], anew.training_log["epochs"], strict=True):
         assert ours["P@5"] == theirs["P@5"]
 
 
@@ -242,6 +244,7 @@ import sys
 import torch
 import treetop
 from treetop import checkpoints
+from treetop.machine import is_main_process, process_rank
 from treetop.neural.training import Training
 
 data, kept, settings, steps = treetop.read(sys.argv[1]), sys.argv[2], eval(sys.argv[3]), int(sys.argv[4])
@@ -264,6 +267,7 @@ SPARSE = """
 import sys
 import torch
 from torch import nn
+from treetop.machine import is_main_process, process_rank
 from treetop.neural import distributed
 
 distributed.join(torch.device("cpu"))
@@ -371,7 +375,7 @@ def test_a_loss_that_explodes_is_told(train):
 
 def test_features_and_devices_that_do_not_fit(train):
     X = np.eye(3, dtype=np.float32)
-    with pytest.raises(DataError, match="kim-cnn learns from texts"):
+    with pytest.raises(DataError, match="kim-cnn needs texts"):
         KimCNN(**QUICK).fit(Dataset.from_matrices(X, X))
     for name in ("abacus", "meta"):
         with pytest.raises(ConfigError, match=f"device '{name}' cannot be used"):

@@ -10,6 +10,7 @@ import torch
 
 import treetop
 from test_contract import topic_texts
+from test_encoder_ranker import vectors_of
 from test_lightxml import CLUSTER_OF, by_hand, head, positives_of
 from tiny_bert import WIDTH, tiny_bert
 from treetop import Dataset, checkpoints
@@ -22,7 +23,7 @@ from treetop.neural.static_negatives import StaticNegatives, fixed_clusters
 
 QUICK = {
     "encoder": tiny_bert(), "epochs": 2, "batch_size": 16, "max_length": 16, "layers": 2, "cluster_size": 2,
-    "hidden": 8, "visited": 2, "device": "cpu", "threads": 1, "learning_rate": 1e-3,
+    "hidden": 8, "beam": 2, "device": "cpu", "threads": 1, "learning_rate": 1e-3,
     "rankers": False,
 }  # fmt: skip
 KINDS = ["static", "static-own"]
@@ -101,26 +102,26 @@ def test_a_frozen_transformer_drops_nothing_but_of_its_vectors(train):
 
 
 def test_clusters_that_are_fixed_by_hand(train):
-    model = treetop.make("lightxml", **(QUICK | {"visited": 1}), negatives="static").fit(train)
+    model = treetop.make("lightxml", **(QUICK | {"beam": 1}), negatives="static").fit(train)
     network, place = model.network, torch.device("cpu")
-    tokens = model._tokens(train.texts)
+    tokens = model.reader.tokens(train.texts)
     inference = InferenceSettings(7, place, torch.float32)
     found = fixed_clusters(network, Examples(tokens, train.Y), inference).toarray()
     (batch,) = Examples(tokens).batches([np.arange(len(train))], place)
     logits = network.head.clusters(network.encoder(batch)).detach().numpy()
     for text in range(len(train)):
-        true = set(model.parents[-1][train.Y[text].indices].tolist())
+        true = set(model.clusters.parents[-1][train.Y[text].indices].tolist())
         assert set(np.flatnonzero(found[text]).tolist()) == (true or {int(logits[text].argmax())})
 
 
 def test_labels_have_an_encoder_of_their_own(train):
     model = treetop.make("lightxml", **QUICK, negatives="static-own").fit(train)
     network = model.network
-    (batch,) = model._examples(train).batches([np.arange(len(train))], torch.device("cpu"))
+    (batch,) = model._examples(train.texts).batches([np.arange(len(train))], torch.device("cpu"))
     clusters = torch.sigmoid(by_hand(network.head, network.encoder(batch))[0])
     labels = torch.sigmoid(by_hand(network.head, network.own(batch))[1])
     kept = torch.zeros_like(clusters).scatter_(1, *reversed(clusters.topk(2)))
-    expected = (kept[:, model.parents[-1]] * labels).detach().numpy()
+    expected = (kept[:, model.clusters.parents[-1]] * labels).detach().numpy()
     assert np.allclose(model.predict(train, k=6).to_csr().toarray(), expected, atol=1e-5)
 
 
@@ -137,28 +138,28 @@ def test_a_training_that_is_stopped_goes_on_to_the_same_end(negatives, train, tm
     with checkpoints.keeping(tmp_path / "kept", resume=True):
         again = treetop.make("lightxml", **settings).fit(train)
     assert same(weights(whole.network), weights(again.network))
-    assert [entry["stage"] for entry in again.course["epochs"]] == [1, 1, 2, 2]
+    assert [entry["stage"] for entry in again.training_log["epochs"]] == [1, 1, 2, 2]
 
 
 def test_the_best_epoch_counts_those_of_both_stages(train, tmp_path, monkeypatch):
     figures = iter([80.0, 70.0])
-    monkeypatch.setattr(LightXML, "_judge_of", lambda *_: lambda: {"P@1": next(figures)})
+    monkeypatch.setattr(LightXML, "_validator", lambda *_: lambda: {"P@1": next(figures)})
     with checkpoints.keeping(tmp_path / "kept", resume=False):
         model = treetop.make("lightxml", **QUICK, negatives="static").fit(train, validation=train)
         lines = (tmp_path / "kept" / "log.jsonl").read_text().splitlines()
-    assert model.course["best_epoch"] == 3 and model.course["epochs"][2]["P@1"] == 80
+    assert model.training_log["best_epoch"] == 3 and model.training_log["epochs"][2]["P@1"] == 80
     assert [json.loads(line)["stage"] for line in lines] == [1, 1, 2, 2]
 
 
 @pytest.mark.parametrize("size", [0, 1, 6, 100])
 def test_without_clusters_there_are_no_static_negatives(size, train):
-    with pytest.raises(ConfigError, match="negatives=static is about clusters of labels, and there are none"):
+    with pytest.raises(ConfigError, match="negatives=static needs clusters of labels, and there are none"):
         treetop.make("lightxml", **(QUICK | {"cluster_size": size}), negatives="static").fit(train)
 
 
 def test_rankers_see_the_vectors_of_the_labels_encoder(train):
     model = treetop.make("lightxml", **(QUICK | {"rankers": True}), negatives="static-own").fit(train)
-    (batch,) = model._examples(train).batches([np.arange(len(train))], torch.device("cpu"))
-    found = model._vectors(model._examples(train), torch.device("cpu"))
+    (batch,) = model._examples(train.texts).batches([np.arange(len(train))], torch.device("cpu"))
+    found = vectors_of(model, model._examples(train.texts))
     own = model.network.own(batch).detach().numpy()
     assert np.allclose(found, own[:, -WIDTH:], atol=1e-5)

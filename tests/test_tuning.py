@@ -169,7 +169,7 @@ def scripted(monkeypatch, figures) -> list[KimCNN]:
         counted[turn] = counted.get(turn, 0) + 1
         return {"P@1": figures(turn, counted[turn])}
 
-    monkeypatch.setattr(KimCNN, "_judge_of", lambda *arguments: lambda: judge(*arguments))
+    monkeypatch.setattr(KimCNN, "_validator", lambda *arguments: lambda: judge(*arguments))
     return models
 
 
@@ -177,14 +177,14 @@ def test_a_network_is_watched_and_stopped(data, monkeypatch):
     models = scripted(monkeypatch, lambda turn, epoch: 50.0 + (epoch == 2))
     tuning = tune("kim-cnn", data, trials=1, settings=NETWORK, space=LEARNING)
     assert (models[0].config.epochs, models[0].config.training.patience) == (50, 10)
-    assert len(models[0].course["epochs"]) == 12  # ten after the best were not better
+    assert len(models[0].training_log["epochs"]) == 12  # ten after the best were not better
     assert (tuning.best.value, tuning.best.epoch) == (51.0, 2)
     assert tuning.settings["epochs"] == 2 and "training.patience" not in tuning.settings
     final = tuning.make().fit(data)
-    assert len(final.course["epochs"]) == 2 and final.statistics["examples"] == len(data)
+    assert len(final.training_log["epochs"]) == 2 and final.statistics["examples"] == len(data)
     told = NETWORK | {"epochs": 3, "patience": 2, "training.validation": 0.1}
     tuning = tune("kim-cnn", data, trials=1, settings=told, space=LEARNING)
-    assert len(models[1].course["epochs"]) == 3
+    assert len(models[1].training_log["epochs"]) == 3
     assert tuning.make().config.training.patience == 0 == tuning.make().config.training.validation
 
 
@@ -227,7 +227,12 @@ def test_a_rate_that_falls_falls_the_same_way_in_the_end(data, schedule, monkeyp
     )
     trained = [trial for trial in tuning.trials if trial.repeats is None]
     for model, trial in zip(fitted, trained, strict=True):
-        assert model.config.epochs == trial.settings["epochs"] == trial.epoch == len(model.course["epochs"])
+        assert (
+            model.config.epochs
+            == trial.settings["epochs"]
+            == trial.epoch
+            == len(model.training_log["epochs"])
+        )
         assert model.config.training.schedule == schedule
         assert model.evaluate(held_out, metrics=("nDCG",))["nDCG@3"] == trial.value
     assert len({trial.value for trial in trained}) > 1
@@ -406,5 +411,5 @@ def test_the_command_trains_a_network_for_its_best_epochs(tmp_path, capsys, monk
     assert outcome.code == 0, outcome.err
     assert outcome.out.split()[:5] == ["trial", "P@1", "epoch", "seconds", "dropout"]
     trained = treetop.load(tmp_path / "model")
-    assert trained.config.epochs == 3 == len(trained.course["epochs"])
-    assert "P@1" not in trained.course["epochs"][0]
+    assert trained.config.epochs == 3 == len(trained.training_log["epochs"])
+    assert "P@1" not in trained.training_log["epochs"][0]

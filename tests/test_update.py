@@ -268,7 +268,7 @@ def test_kept_data_stands_for_the_old_examples(name, tmp_path):
     kept.save(tmp_path / "model")
     kept = treetop.load(tmp_path / "model").update(second)
     assert same(kept.predict(new.X), given.predict(new.X))
-    assert kept.statistics["updates"]["times"] == 2 and kept.kept[0].shape[0] == 260
+    assert kept.statistics["updates"]["times"] == 2 and kept.features.kept[0].shape[0] == 260
 
 
 def test_updates_do_not_depend_on_threads():
@@ -296,7 +296,7 @@ def test_texts_with_new_words_and_label_texts():
     new = Dataset.from_texts(more, [["skiing"], ["skiing", "sailing"]] * 5)
     model = treetop.XRLinear(keep_data=True).fit(old).update(new)
     assert list(model.label_texts) == ["bread", "boats", "skiing"]
-    assert model.tfidf.vocabulary.position("snow") == -1
+    assert model.features.tfidf.vocabulary.position("snow") == -1
     assert model.predict("wind and sail", k=1)[0][0].label == "sailing"
     again = treetop.XRLinear().fit(Dataset.from_texts(texts, labels)).update(new, old)
     assert same(again.predict(more), model.predict(more))

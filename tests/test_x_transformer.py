@@ -9,11 +9,13 @@ import treetop
 from test_contract import topic_texts
 from tiny_bert import tiny_bert
 from treetop import Dataset
+from treetop.features.joined import joined
+from treetop.methods.fine_tuning import prediction_vectors
 from treetop.methods.x_transformer import XTransformer, default_clusters
 
 QUICK = {
     "encoder": tiny_bert(), "epochs": 3, "batch_size": 16, "max_length": 32, "learning_rate": 1e-3,
-    "device": "cpu", "threads": 1, "clusters": 3, "visited": 2,
+    "device": "cpu", "threads": 1, "clusters": 3, "beam": 2,
 }  # fmt: skip
 
 
@@ -36,7 +38,7 @@ def test_clusters_by_the_published_rule():
 
 @pytest.mark.parametrize("index", ["pifa-tfidf", "pifa-neural", "label-text"])
 def test_every_index(index, train, test):
-    settings = QUICK | {"index": index, "visited": 3}
+    settings = QUICK | {"index": index, "beam": 3}
     if index == "label-text":  # words of the labels must be words of the texts
         texts = [f"{text} {' '.join(names)}" for text, names in zip(*topic_texts(80, seed=0), strict=True)]
         named = Dataset.from_texts(texts, topic_texts(80, seed=0)[1], source="train")
@@ -46,13 +48,18 @@ def test_every_index(index, train, test):
     assert model.evaluate(test)["P@1"] > 85
 
 
+def seen(model: XTransformer, data: Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """What the rankers see, and what the matcher sees."""
+    vectors = prediction_vectors(model.encoder, data.texts, model.config, threads=1)
+    return joined(model.tfidf.transform(data.texts), vectors).toarray(), vectors
+
+
 def test_scores_by_brute_force(train, test):
     """The ranker's score alone, for the labels of the best clusters."""
     model = XTransformer(**QUICK, weight_bits=32).fit(train)
     W, b = model.rankers.dense()
-    features = model._features(test).toarray()
+    features, vectors = seen(model, test)
     raw = features @ W.T + b
-    vectors = model.text_vectors(model.encoder.tokens(test.texts))
     matched = vectors @ model.head[0].T + model.head[1]
     best = np.argsort(-matched, axis=1)[:, :2]
     ranked = model.predict(test, k=6)
@@ -68,7 +75,7 @@ def test_scores_by_brute_force(train, test):
 def test_the_product_with_the_cluster(train, test):
     model = XTransformer(**QUICK, combine="product", weight_bits=32).fit(train)
     W, b = model.rankers.dense()
-    features, vectors = model._features(test).toarray(), model.text_vectors(model.encoder.tokens(test.texts))
+    features, vectors = seen(model, test)
     ranker = np.exp(-(np.maximum(0, 1 - features @ W.T - b) ** 3))
     cluster = np.exp(-(np.maximum(0, 1 - vectors @ model.head[0].T - model.head[1]) ** 2))
     product = ranker * cluster[:, model.tree.parents(1)]
@@ -79,7 +86,7 @@ def test_the_product_with_the_cluster(train, test):
 
 def test_negatives(train):
     model = XTransformer(**QUICK).fit(train)
-    vectors = model.text_vectors(model.encoder.tokens(train.texts))
+    vectors = prediction_vectors(model.encoder, train.texts, model.config, threads=1)
     from treetop.linear.tree_model import relevance_chain
     from treetop.sparse import binarize
 

@@ -11,10 +11,13 @@ from test_contract import topic_texts
 from tiny_bert import tiny_bert
 from treetop import Dataset, checkpoints
 from treetop.errors import ConfigError
+from treetop.features import fitted_tfidf
 from treetop.methods.level_tuning import LevelTuning
 from treetop.methods.xr_transformer import XRTransformer
 from treetop.neural.batches import Examples
+from treetop.neural.text_encoder import TextEncoder
 from treetop.neural.training import Training
+from treetop.tree import LabelTree, trees_of
 
 QUICK = {
     "encoder": tiny_bert(), "epochs": 2, "batch_size": 16, "max_length": 32, "learning_rate": 1e-3,
@@ -34,10 +37,19 @@ def test() -> Dataset:
 
 
 def tuning(train, **settings) -> LevelTuning:
-    method = XRTransformer(**(QUICK | settings))
-    X, tokens = method._start(train)
-    tree = method._grow_trees(train, X, method.config.tree)[0]
-    return LevelTuning(method, tokens, X, train.Y, tree)
+    config = XRTransformer(**(QUICK | settings)).config
+    encoder = TextEncoder.pretrained(config.transformer, config.max_length)
+    _, X = fitted_tfidf(config.tfidf, train.texts, 1)
+    tokens = encoder.tokens(train.texts)
+    return LevelTuning(
+        config, encoder, tokens, X, train.Y, first_tree(X, train), torch.device("cpu"), threads=1
+    )
+
+
+def first_tree(X, train) -> LabelTree:
+    """The tree to fine-tune on."""
+    config = XRTransformer(**QUICK).config
+    return trees_of(X, train.Y, config.tree, seeds=[config.seed], threads=1)[0]
 
 
 def test_levels_from_coarse_to_fine(train):
@@ -85,7 +97,7 @@ def test_the_loss_of_a_level_by_brute_force(train):
     made = tuning(train)
     shortlist = made.shortlist(1, None)
     network = made.network(1, None, shortlist, None)
-    vectors = made.method.text_vectors(made.tokens)
+    vectors = made._vectors()
     scores = vectors @ network.head.weight.detach().numpy().T
     R = made.relevance[1].toarray()
     inside = shortlist.toarray()[:, made.tree.parents(1)] > 0
@@ -95,7 +107,7 @@ def test_the_loss_of_a_level_by_brute_force(train):
 
 def test_solved_first_weights_lower_the_loss(train):
     made = tuning(train)
-    vectors = made.method.text_vectors(made.tokens)
+    vectors = made._vectors()
     shortlist = made.shortlist(1, None)
     above = (np.zeros((2, vectors.shape[1]), np.float32), np.zeros(2, np.float32))
     losses = {}
@@ -113,18 +125,18 @@ def model(train) -> XRTransformer:
 
 def test_learns_and_is_kept(model, test, tmp_path):
     assert model.evaluate(test)["P@1"] > 90
-    assert [entry["level"] for entry in model.course["epochs"]] == [1, 1, 2, 2, 3, 3]
-    assert model.course["precision"] in ("float32", "bfloat16")
+    assert [entry["level"] for entry in model.training_log["epochs"]] == [1, 1, 2, 2, 3, 3]
+    assert model.training_log["precision"] in ("float32", "bfloat16")
     model.save(tmp_path / "model")
     again = treetop.load(tmp_path / "model").predict(test)
     assert np.array_equal(again.scores, model.predict(test).scores)
 
 
 def test_the_rankers_have_a_tree_of_their_own(model, train):
-    first = model._grow_trees(train, model.tfidf.transform(train.texts), model.config.tree)[0]
-    assert model.model.tree.sizes != first.sizes
+    first = first_tree(model.ranker.tfidf.transform(train.texts), train)
+    assert model.tree.sizes != first.sizes
     kept = XRTransformer(**(QUICK | {"refine": False, "epochs": 0})).fit(train)
-    assert kept.model.tree.sizes == first.sizes and (kept.model.tree.labels == first.labels).all()
+    assert kept.tree.sizes == first.sizes and (kept.tree.labels == first.labels).all()
 
 
 @pytest.mark.parametrize(
@@ -142,21 +154,21 @@ def test_switches(settings, train, test):
     model = XRTransformer(**(QUICK | settings)).fit(train)
     assert model.evaluate(test)["P@1"] > (50 if settings.get("use") == "vectors" else 80)
     widths = {"tfidf": 0, "vectors": 32}
-    terms = model.tfidf.n_features if settings.get("use") != "vectors" else 0
-    assert model.n_features == terms + widths.get(settings.get("use"), 32)
+    terms = model.ranker.tfidf.n_features if settings.get("use") != "vectors" else 0
+    assert model.ranker.model.n_features == terms + widths.get(settings.get("use"), 32)
     if "steps" in settings:
-        last = {entry["level"]: entry["step"] for entry in model.course["epochs"]}
+        last = {entry["level"]: entry["step"] for entry in model.training_log["epochs"]}
         assert last == {1: 3, 2: 4, 3: 5}
 
 
-def test_an_encoder_that_is_not_tuned_reads_the_texts_once(train, monkeypatch):
+def test_an_encoder_that_is_not_tuned_reads_the_texts_once(train, tmp_path, monkeypatch):
     asked = []
-    vectors = XRTransformer.text_vectors
+    vectors = TextEncoder.vectors
     monkeypatch.setattr(
-        XRTransformer, "text_vectors", lambda *a, **named: asked.append(named) or vectors(*a, **named)
+        TextEncoder, "vectors", lambda *a, **named: asked.append(named) or vectors(*a, **named)
     )
-    XRTransformer(**(QUICK | {"epochs": 0})).fit(train)
-    assert asked == [{"published": True}]
+    XRTransformer(**(QUICK | {"epochs": 0}), cache=str(tmp_path)).fit(train)
+    assert [named["cache"] for named in asked] == [str(tmp_path)]
 
 
 def test_held_out_texts_have_no_place():
@@ -188,8 +200,8 @@ def test_a_killed_training_goes_on_to_the_same_end(train, test, tmp_path, monkey
     with checkpoints.keeping(tmp_path / "kept", resume=True):
         resumed = XRTransformer(**settings).fit(train)
     assert len(calls) < 30 - done + 7  # not from the beginning
-    levels = [[entry["level"] for entry in model.course["epochs"]] for model in (resumed, whole)]
-    assert levels == [[1, 1, 2, 2, 3, 3]] * 2 and resumed.course["best_epoch"] == 6
+    levels = [[entry["level"] for entry in model.training_log["epochs"]] for model in (resumed, whole)]
+    assert levels == [[1, 1, 2, 2, 3, 3]] * 2 and resumed.training_log["best_epoch"] == 6
     answers, expected = resumed.predict(test), whole.predict(test)
     assert np.array_equal(answers.indices, expected.indices)
     assert np.allclose(answers.scores, expected.scores, atol=1e-6)

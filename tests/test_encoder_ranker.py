@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 import treetop
 from test_contract import topic_texts
@@ -13,14 +14,16 @@ from treetop.errors import ConfigError, ModelError
 from treetop.features.joined import side_by_side
 from treetop.methods import Method
 from treetop.neural.device import chosen_device
+from treetop.neural.encoder_network import vectors_and_labels
+from treetop.neural.inference import InferenceSettings
 
 QUICK = {
     "encoder": tiny_bert(), "epochs": 4, "batch_size": 16, "max_length": 32, "learning_rate": 1e-3,
     "device": "cpu", "threads": 1, "rankers": True,
 }  # fmt: skip
 METHODS = {
-    "lightxml": {"cluster_size": 2, "visited": 2, "hidden": 8, "layers": 2},
-    "cascadexml": {"clusters": (3,), "taps": (1, 2, 2), "chosen": (2,)},
+    "lightxml": {"cluster_size": 2, "beam": 2, "hidden": 8, "layers": 2},
+    "cascadexml": {"clusters": (3,), "taps": (1, 2, 2), "beam": (2,)},
 }
 ONE_LEVEL = {"cluster_size": 1, "layers": 2}, {"clusters": (100,), "taps": (1, 2)}
 
@@ -55,9 +58,16 @@ def test_scores_are_those_of_rankers_and_network_by_their_shares(name, train, tm
     assert np.allclose(scores(treetop.load(tmp_path / "model"), test), found[1.0], atol=1e-6)
 
 
+def vectors_of(model, examples) -> np.ndarray:
+    """What the rankers see of the encoder."""
+    inference = InferenceSettings(64, chosen_device("cpu"), torch.float32)
+    layers = model.config.ranker_layers
+    return vectors_and_labels(model.network, examples, 0, inference, layers=layers)[0]
+
+
 def test_rankers_of_other_vectors_are_refused(train, tmp_path):
     model = fitted("lightxml", train)
-    model.rankers.model.n_features += 16
+    model.ranker.ranker.model.n_features += 16
     model.save(tmp_path / "model")
     with pytest.raises(
         ModelError, match=r"model: .* rankers know [\d,]+ features, and see [\d,]+: train it again"
@@ -68,7 +78,7 @@ def test_rankers_of_other_vectors_are_refused(train, tmp_path):
 @pytest.mark.parametrize(("name", "settings"), list(zip(METHODS, ONE_LEVEL, strict=True)))
 def test_without_clusters(name, settings, train):
     model = fitted(name, train, **settings)
-    assert len(model.parents) == 1 and len(model.predict(train, k=3)) == len(train)
+    assert len(model.clusters) == 1 and len(model.predict(train, k=3)) == len(train)
 
 
 @pytest.mark.parametrize(
@@ -83,8 +93,8 @@ def test_without_clusters(name, settings, train):
 )
 def test_rankers_see_texts_after_the_last_layer(name, settings, train):
     model = fitted(name, train, **({"pooling": "mean"} | settings))
-    examples = model._examples(train)
-    vectors = model._vectors(examples, chosen_device("cpu"))
+    examples = model._examples(train.texts)
+    vectors = vectors_of(model, examples)
     (batch,) = examples.batches([np.arange(len(train))], chosen_device("cpu"))
     last = model.network.encoder.after_layers(batch, [2])[0]
     assert np.allclose(vectors, last.detach().numpy(), atol=1e-5)
@@ -92,15 +102,15 @@ def test_rankers_see_texts_after_the_last_layer(name, settings, train):
 
 def test_rankers_see_as_many_layers_as_are_asked_for(train, tmp_path):
     model = fitted("lightxml", train, ranker_layers=2)
-    examples = model._examples(train)
+    examples = model._examples(train.texts)
     (batch,) = examples.batches([np.arange(len(train))], chosen_device("cpu"))
     both = model.network.eval().encoder(batch).detach().numpy()
     assert both.shape[1] == 2 * WIDTH
-    assert np.allclose(model._vectors(examples, chosen_device("cpu")), both, atol=1e-5)
+    assert np.allclose(vectors_of(model, examples), both, atol=1e-5)
     model.save(tmp_path / "model")
     assert np.array_equal(scores(treetop.load(tmp_path / "model"), train), scores(model, train))
     for name in ("flat-transformer", "cascadexml"):
-        with pytest.raises(ConfigError, match="ranker_layers=2: rankers see no more layers than the network"):
+        with pytest.raises(ConfigError, match="ranker_layers=2: the rankers cannot see more layers"):
             treetop.make(name, ranker_layers=2)
 
 
@@ -108,9 +118,9 @@ def test_a_tree_of_one_level_is_dismec(train):
     """DiSMEC's scores s of the same features, as exp(-max(0, 1 - s)³)."""
     settings = {"ranking.tree.leaf_size": 100, "head_share": 0}
     model = fitted("cascadexml", train, **settings)
-    assert model.rankers.model.tree.depth == 1
-    vectors = model._vectors(model._examples(train), chosen_device("cpu"))
-    features = side_by_side(model.rankers.tfidf.transform(train.texts), vectors)
+    assert model.ranker.ranker.model.tree.depth == 1
+    vectors = vectors_of(model, model._examples(train.texts))
+    features = side_by_side(model.ranker.ranker.tfidf.transform(train.texts), vectors)
     dismec = treetop.make("dismec").fit(features, train.Y)
     margins = dismec.predict(features, k=6).to_csr().toarray()
     assert np.allclose(scores(model, train), np.exp(-(np.maximum(0, 1 - margins) ** 3)), atol=1e-5)
