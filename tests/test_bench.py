@@ -18,10 +18,11 @@ import league
 import protocol
 import records
 import scale
+import training_profile
 import treetop
 from common import benchmarks_page as page
 from common import provenance
-from contestants import CONTESTANTS, PECOS, SAME_TREE
+from contestants import CONTESTANTS, MAN, PECOS, SAME_TREE
 
 
 def run(contestant: str, **changes: Any) -> dict[str, Any]:
@@ -86,6 +87,14 @@ def test_a_section_is_replaced_and_the_others_stay(tmp_path: Path) -> None:
     assert file.read_text() == (
         f"# Benchmarks\n\nMade today.\n\n## {page.GOALS}\n\nnew\n\n## {page.GROWTH}\n\ngrows\n"
     )
+
+
+def test_profile_has_every_part_of_a_training() -> None:
+    rng = np.random.default_rng(0)
+    X = sparse.random(60, 30, 0.2, "csr", np.float32, rng)
+    Y = sparse.random(60, 12, 0.2, "csr", np.float32, rng, np.ones)
+    seconds = training_profile.profile(treetop.Dataset.from_matrices(X, Y), MAN | {"leaf_size": 4})
+    assert seconds.keys() == {title for title, _, _ in training_profile.PARTS} | {training_profile.REST}
 
 
 def test_rankings_keep_their_order_as_scores(tmp_path: Path) -> None:

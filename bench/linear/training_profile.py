@@ -17,7 +17,6 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import treetop
-import treetop.tree
 from common import benchmarks_page as page
 from common import provenance
 from common.options import parser_for
@@ -28,10 +27,11 @@ from treetop.data import Dataset
 from treetop.features import Tfidf, TfidfConfig
 from treetop.linear import tree_model
 from treetop.linear.level_weights import LevelWeights
+from treetop.tree import building, label_vectors
 
 PARTS: tuple[tuple[str, Any, str], ...] = (
-    ("label vectors", treetop.tree, "pifa"),
-    ("clustering", treetop.tree, "build_tree"),
+    ("label vectors", label_vectors, "pifa"),
+    ("clustering", building, "build_tree"),
     ("rows in the solver's order", _native, "SharedRows"),
     ("shortlists, including the search for hard negatives", tree_model.TreeModel, "shortlist"),
     ("solving", _native, "train_levels"),
