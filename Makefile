@@ -63,6 +63,7 @@ bench: $(VENV)/.installed-bench $(VENV)-peers/.installed
 	$(BIN)/python bench/peers/run.py $(DATA) --peers $(VENV)-peers/bin/python --output bench/results/results.json $(RESUME)
 	$(BIN)/python bench/peers/report.py bench/results/results.json --output docs/benchmarks.md
 	$(BIN)/python bench/linear/training_profile.py $(DATA) --output docs/benchmarks.md
+	$(BIN)/python bench/league/fill.py
 
 # Growth with the number of labels; takes minutes and up to 20 GB of memory.
 bench-scale: $(VENV)/.installed-bench

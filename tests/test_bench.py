@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -203,6 +204,30 @@ def test_quoted_numbers_are_those_of_their_source(monkeypatch, recorded, tmp_pat
 def test_pages_quote_what_was_measured(file):
     text = file.read_text("utf-8")
     assert fill.filled(text) == text, "run python bench/league/fill.py"
+
+
+TABLE = re.compile(
+    r"(?m)((?:^<!-- from [^\n]+ -->\n)?)^\|([^\n]*)\n\|[ :|-]+\n(?:\|[^\n]*\n)+((?:(?![#|])[^\n]*\n)*)"
+)
+"""The quote above it, its head, and the text below it up to a heading or another table."""
+MEASUREMENT = re.compile(r"@\d|\b(?:ms|s|MB|GB)\b|texts/s|recall|median|speed-up")
+"""In the head of a table: a metric, a time, a size."""
+ORIGIN = re.compile(r"\b(?:at|recorded in) [0-9a-f]{7}\b")
+
+
+@pytest.mark.parametrize("file", fill.pages(), ids=lambda file: file.name)
+def test_tables_of_measurements_name_their_commit(file):
+    for quoted, head, below in TABLE.findall(file.read_text("utf-8") + "\n"):
+        if MEASUREMENT.search(head):
+            assert quoted or ORIGIN.search(below), (
+                f"add below the table |{head}: Measured with `COMMAND`, recorded in COMMIT (DATE)."
+            )
+
+
+@pytest.mark.parametrize("file", fill.pages(), ids=lambda file: file.name)
+def test_no_line_begins_with_a_quote(file):
+    """It would begin a block of HTML, and end the paragraph."""
+    assert not re.search(r"(?m)^ *<!-- from [^\n]+ -->[^\n]", file.read_text("utf-8"))
 
 
 def test_a_stamp_names_the_commit_of_this_code():

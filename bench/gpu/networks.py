@@ -82,7 +82,7 @@ class Measured:
             self.kernels = sum(event.self_device_time_total for event in events) / 1e6 / STEPS
 
 
-def figures(model: NeuralMethod, measured: Measured, seconds: float, texts: int) -> dict[str, str]:
+def measured_row(model: NeuralMethod, measured: Measured, seconds: float, texts: int) -> dict[str, str]:
     epochs = model.course["epochs"]
     trained = epochs[-1]["seconds"]
     speed = texts * len(epochs) / trained
@@ -118,7 +118,7 @@ def main() -> None:
         began = time.monotonic()
         with Measured() as measured:
             model.fit(train)
-        row = figures(model, measured, time.monotonic() - began, len(train))
+        row = measured_row(model, measured, time.monotonic() - began, len(train))
         began = time.monotonic()
         metrics = model.evaluate(test)
         row |= {"predict texts/s": f"{len(test) / (time.monotonic() - began):,.0f}"}

@@ -99,7 +99,7 @@ def make(run: Run, encoder: str, extra: dict[str, str]) -> Method:
     return treetop.make(method, **({k: v for k, v in shared.items() if config.has_setting(k)} | settings))
 
 
-def figures(model: Method, test: Dataset) -> list[str]:
+def measured_row(model: Method, test: Dataset) -> list[str]:
     model.predict(test)
     began = time.monotonic()
     model.predict(test)
@@ -130,7 +130,7 @@ def main() -> None:
     warm_up(options.encoder)
 
     def add(name: str, seconds: str, model: Method) -> None:
-        rows.append([name, *figures(model, test), seconds])
+        rows.append([name, *measured_row(model, test), seconds])
         print(" | ".join(rows[-1]), flush=True)
 
     def trained(model: Method, data: Dataset) -> str:

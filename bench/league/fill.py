@@ -34,8 +34,9 @@ DOCS = provenance.ROOT / "docs"
 MARK = r"<!-- from ([\w.-]+): ([^\n]+?) -->"
 INLINE = re.compile(rf"({MARK})(?!\n)(.*?)(?=<!-- / -->)", re.DOTALL)
 TABLE = re.compile(rf"({MARK}\n\n?)((?:\|[^\n]*\n){{2}})((?:\|[^\n]*(?:\n|$))+)(\n[^\n]+)?")
-ORIGIN = re.compile(r"(From the \[league table\]\(\S+\), )[^.]*")
-NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?: ± \d+(?:\.\d+)?)?")
+ORIGIN = re.compile(r"(From the \[league table\]\(\S+\), )[^.:]*")
+NUMBER = re.compile(r"(?<![@\w.-])\d[\d,]*(?:\.\d+)?(?: ± \d+(?:\.\d+)?)?(?!\w)")
+"""Not the digits of names, as in P@1 and Amazon-670K."""
 NOTHING = "-"
 
 Key = tuple[str, ...]
@@ -113,7 +114,7 @@ def replaced(text: str, values: list[list[float]], mark: str) -> str:
 
 
 def written(like: str, values: list[float]) -> str:
-    """The mean with as many decimals as before, and its deviation where it had one."""
+    """The mean with the decimals that it had, and its deviation where it had one."""
     number, _, deviation = like.partition(" ± ")
     decimals = len(number.partition(".")[2])
     mean = f"{fmean(values):,.{decimals}f}"

@@ -82,8 +82,8 @@ def page(sets: dict[str, Runs]) -> str:
 
 
 def row(method: str, runs: list[Record]) -> list[str]:
-    def mean(figure: str) -> float:
-        return fmean(records.values(runs, figure))
+    def mean(name: str) -> float:
+        return fmean(records.values(runs, name))
 
     gigabytes = mean("GB on the GPU")
     return [

@@ -66,7 +66,7 @@ def _rounded(value: Any) -> Any:
 
 
 def changed(method: str, config: dict[str, Any]) -> dict[str, Any]:
-    """The settings that a rerun has to name, beside its seed and threads."""
+    """The settings that a rerun has to name, apart from seed and threads."""
     full = method_class(method).config_class().with_stored(config)
     files = {item.name for item in full.settings() if item.names_file}
     return {
@@ -76,9 +76,9 @@ def changed(method: str, config: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def values(runs: list[Record], figure: str) -> list[float]:
+def values(runs: list[Record], name: str) -> list[float]:
     """Of each run a metric, or a resource by its name on the page; the speed of all together."""
-    match figure:
+    match name:
         case "train s":
             return [run["train_seconds"] for run in runs]
         case "texts/s":
@@ -87,4 +87,4 @@ def values(runs: list[Record], figure: str) -> list[float]:
             return [run["gpu_bytes"] / 1e9 for run in runs]
         case "model MB":
             return [run["bytes"] / 1e6 for run in runs]
-    return [run["metrics"][figure] for run in runs]
+    return [run["metrics"][name] for run in runs]

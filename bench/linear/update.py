@@ -32,7 +32,7 @@ from treetop.methods.tree_linear import TreeLinear
 METRICS = ("P@1", "P@3", "P@5", "PSP@5")
 
 
-def figures(model: TreeLinear, test: Dataset, train: Dataset) -> str:
+def metrics_of(model: TreeLinear, test: Dataset, train: Dataset) -> str:
     metrics = treetop.evaluate(model.predict(test, k=5), test, train=train)
     return " | ".join(f"{metrics[name]:.2f}" for name in METRICS)
 
@@ -88,7 +88,7 @@ def compare(
         return model, time.process_time() - start
 
     model, seconds = fitted(old)
-    row("before", seconds, "", figures(model, test, train))
+    row("before", seconds, "", metrics_of(model, test, train))
     for limit in limits:
         options = dict(zip(("new_positives", "new_examples"), map(float, limit), strict=False))
         copied = type(model).from_stored(model.to_stored(), "a copy")
@@ -98,14 +98,14 @@ def compare(
         seconds = time.process_time() - start
         named = f"updated ({', '.join(limit)})" if limit else "updated"
         again = solved_again(model.forest.models, copied.forest.models)
-        row(named, seconds, f"{100 * again:.0f} %", figures(copied, test, train))
+        row(named, seconds, f"{100 * again:.0f} %", metrics_of(copied, test, train))
     for seed in range(seeds):
         model, seconds = fitted(train, seed)
         row(
             f"trained from scratch{f', seed {seed}' if seed else ''}",
             seconds,
             "",
-            figures(model, test, train),
+            metrics_of(model, test, train),
         )
 
 

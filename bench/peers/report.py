@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +91,6 @@ TFIDF = """
 Word uni- and bigrams with the same options as scikit-learn's `TfidfVectorizer`, interleaved, best of two.
 
 {tables}
-
-{measured}
 """
 
 
@@ -132,12 +131,17 @@ def sections(results: dict[str, Any]) -> dict[str, str]:
     reached = GOALS.format(goals=goals.table(results), measured=measured)
     if results.get("seeds"):
         reached += SEEDS.format(seeds=seeds.table(results["seeds"]), measured=measured)
-    tables = "\n\n".join(tfidf.table(timing) for timing in results["tfidf"])
     return {
         page.SIDE_BY_SIDE: side_by_side,
         page.GOALS: reached,
-        page.TFIDF: TFIDF.format(tables=tables, measured=measured),
+        page.TFIDF: TFIDF.format(tables="\n\n".join(tfidf_tables(results))),
     }
+
+
+def tfidf_tables(results: dict[str, Any]) -> Iterator[str]:
+    for timing in results["tfidf"]:
+        yield tfidf.table(timing)
+        yield provenance.measured("make bench", [results["stamps"][timing["data"]]])
 
 
 if __name__ == "__main__":

@@ -184,7 +184,7 @@ def run(
     most: int = 900,
     seed: int = 0,
 ) -> Outcome:
-    """``rate`` requests a second for ``seconds``, over at most ``most`` connections."""
+    """``rate`` requests per second for ``seconds``, over at most ``most`` connections."""
     import uvloop
 
     async def work() -> Outcome:

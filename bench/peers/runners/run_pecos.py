@@ -27,8 +27,8 @@ class Pecos(Runner):
         solver = {name: value for name, value in self.settings.items() if name not in (*TREE, "beam_size")}
         vectors = LabelEmbeddingFactory.create(Y, X, method="pifa", threads=self.threads)
         clusters = Indexer.gen(vectors, indexer_type="hierarchicalkmeans", threads=self.threads, **tree)
-        asked = {"beam_size": self.settings.get("beam_size", BEAM), "only_topk": K}
-        return XLinearModel.train(X, Y, C=clusters, threads=self.threads, pred_kwargs=asked, **solver)
+        prediction = {"beam_size": self.settings.get("beam_size", BEAM), "only_topk": K}
+        return XLinearModel.train(X, Y, C=clusters, threads=self.threads, pred_kwargs=prediction, **solver)
 
     def save(self, trained: Any, model: Path) -> None:
         trained.save(str(model))
