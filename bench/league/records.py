@@ -1,8 +1,8 @@
 """Records of the league table: bench/records/league/DATA.jsonl, a run on each line.
 
-method, seed, settings    the run; of the settings those that differ from the defaults, files by name only
-metrics, train_seconds, predict_milliseconds, bytes, gpu_bytes, …    as `treetop compare` measures them
-machine, and a stamp      where it ran, with which commit, and when: see common/provenance.py
+A record has the method, the seed and the settings that differ from the defaults (of files only the name); what
+`treetop compare` measures (metrics, train_seconds, predict_milliseconds, bytes, gpu_bytes, …); the machine; and
+a stamp of commit and date, see common/provenance.py.
 """
 
 from __future__ import annotations
