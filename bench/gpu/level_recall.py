@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import treetop
 from common.options import add_settings, named, parser_for
 from common.tables import markdown
+from treetop.methods.cascade_analysis import level_recall
 from treetop.methods.cascadexml import CascadeXML
 
 
@@ -29,7 +30,7 @@ def main() -> None:
     model = treetop.make("cascadexml", encoder=options.encoder, **settings)
     assert isinstance(model, CascadeXML)
     model.fit(treetop.read(options.folder / "train.jsonl.xz"))
-    levels = model.level_recall(treetop.read(options.folder / "test.jsonl.xz"))
+    levels = level_recall(model, treetop.read(options.folder / "test.jsonl.xz"))
     rows = [
         [
             str(level["level"]),

@@ -19,13 +19,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+import torch
+
 import treetop
 from common.options import add_settings, named, parser_for
 from common.tables import markdown
 from package_families import with_families
 from treetop import Dataset, Ensemble, Strings
 from treetop.methods import Method, method_class
+from treetop.neural.device import chosen_device
 from treetop.neural.encoder_config import EncoderConfig
+from treetop.neural.inference import InferenceSettings
 from treetop.neural.text_encoder import TextEncoder
 from treetop.progress import listen
 
@@ -87,9 +91,8 @@ class StepSeconds:
 def warm_up(encoder: str) -> None:
     """Loads the libraries, and uses the GPU once."""
     reader = TextEncoder.pretrained(EncoderConfig(encoder=encoder), 16)
-    reader.vectors(
-        reader.tokens(Strings.of(["warm"])), batch_size=1, device="auto", precision="auto", threads=1
-    )
+    inference = InferenceSettings(1, chosen_device("auto"), torch.float32)
+    reader.vectors(reader.tokens(Strings.of(["warm"])), inference, threads=1)
 
 
 def make(run: Run, encoder: str, extra: dict[str, str]) -> Method:

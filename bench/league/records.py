@@ -1,8 +1,8 @@
 """Records of the league table: bench/records/league/DATA.jsonl, a run on each line.
 
-A record has the method, the seed and the settings that differ from the defaults (of files only the name); what
-`treetop compare` measures (metrics, train_seconds, predict_milliseconds, bytes, gpu_bytes, …); the machine; and
-a stamp of commit and date, see common/provenance.py.
+A record has the method, the seed and the settings that differ from the defaults (of files only the name);
+what `treetop compare` measures (metrics, train_seconds, predict_milliseconds, bytes, gpu_bytes, …); the
+machine; and a stamp of commit and date, see common/provenance.py.
 """
 
 from __future__ import annotations
