@@ -58,22 +58,23 @@ docs: $(VENV)/.installed-docs
 # Reference data: folders with train.jsonl.xz and test.jsonl.xz, by default those beside the checkout.
 DATA ?= ../shared/data/deb-tags ../shared/data/deb-deps ../shared/data/tib-core
 
-# RESUME=--resume goes on with the data sets that are not done yet.
+# RESUME=--resume skips the data sets that are done.
 bench: $(VENV)/.installed-bench $(VENV)-peers/.installed
-	$(BIN)/python bench/run.py $(DATA) --peers $(VENV)-peers/bin/python --output bench/results/results.json $(RESUME)
-	$(BIN)/python bench/report.py bench/results/results.json --output docs/benchmarks.md
-	$(BIN)/python bench/training_profile.py $(DATA) --output docs/benchmarks.md
+	$(BIN)/python bench/peers/run.py $(DATA) --peers $(VENV)-peers/bin/python --output bench/results/results.json $(RESUME)
+	$(BIN)/python bench/peers/report.py bench/results/results.json --output docs/benchmarks.md
+	$(BIN)/python bench/linear/training_profile.py $(DATA) --output docs/benchmarks.md
+	$(BIN)/python bench/league/fill.py
 
-# Growth with the number of labels; takes its time and up to 20 GB of memory.
+# Growth with the number of labels; takes minutes and up to 20 GB of memory.
 bench-scale: $(VENV)/.installed-bench
-	$(BIN)/python bench/scale.py --output docs/benchmarks.md
+	$(BIN)/python bench/linear/scale.py --output docs/benchmarks.md
 
-# Load on the server and label search among a million names; wants a quiet machine.
+# Load on the server, and label search among a million names; needs a quiet machine.
 bench-serving: $(VENV)/.installed-bench
-	$(BIN)/python bench/serving.py $(filter %/deb-deps,$(DATA)) --output docs/benchmarks.md docs/serving.md
-	$(BIN)/python bench/label_search.py --output docs/benchmarks.md
+	$(BIN)/python bench/serving/serving.py $(filter %/deb-deps,$(DATA)) --output docs/benchmarks.md docs/serving.md
+	$(BIN)/python bench/serving/label_search.py --output docs/benchmarks.md
 
-# One environment serves all peers: PECOS wants the older numpy and scipy, the others take any.
+# One environment for all peers: PECOS needs an older numpy and scipy, the others work with any.
 $(VENV)-peers/.installed: constraints.txt
 	$(PYTHON) -m venv $(VENV)-peers
 	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \

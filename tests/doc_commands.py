@@ -219,9 +219,6 @@ def check_script(words: list[str]) -> None:
 
 
 def _sources(path: Path) -> Iterator[str]:
-    """The script, and the modules beside it that may declare options for it."""
-    source = path.read_text("utf-8")
-    yield source
-    for module in re.findall(r"^(?:from|import) (\w+)", source, re.MULTILINE):
-        if (beside := path.with_name(f"{module}.py")).exists():
-            yield beside.read_text("utf-8")
+    """The script, and the shared module that declares options for it."""
+    yield path.read_text("utf-8")
+    yield (ROOT / "bench" / "common" / "options.py").read_text("utf-8")

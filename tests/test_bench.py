@@ -1,28 +1,29 @@
-"""The arithmetic of the benches: goals, growth, sections of the page. Timings themselves are never tested."""
+"""The arithmetic of the benchmarks: goals, growth, records, pages. Timings themselves are never tested."""
 
 from __future__ import annotations
 
+import importlib
 import json
-import sys
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
-BENCH = Path(__file__).parent.parent / "bench"
-if not BENCH.is_dir():
-    pytest.skip("bench/ is not part of this copy", allow_module_level=True)
-sys.path[:0] = [str(BENCH), str(BENCH / "peers")]
-
-import protocol  # noqa: E402
-from scipy import sparse  # noqa: E402
-
-import goals  # noqa: E402
-import league  # noqa: E402
-import page  # noqa: E402
-import scale  # noqa: E402
-from contestants import CONTESTANTS, PECOS, SAME_TREE  # noqa: E402
+import bench_paths
+import fill
+import goals
+import league
+import protocol
+import records
+import scale
+import training_profile
+import treetop
+from common import benchmarks_page as page
+from common import provenance
+from contestants import CONTESTANTS, MAN, PECOS, SAME_TREE
 
 
 def run(contestant: str, **changes: Any) -> dict[str, Any]:
@@ -53,7 +54,7 @@ def test_goals_need_speed_and_accuracy() -> None:
         "training with tfn": "reached",
         "batch prediction": "reached",
         "model on disk": "reached",
-        "load": "no model of that size in this run",
+        "load": "no model of this size in this run",
     }
     assert verdicts({})["load"] == "reached"
     assert verdicts({"train_s": 2.0})["training with tfn"] == "not reached, above 5×"
@@ -61,7 +62,7 @@ def test_goals_need_speed_and_accuracy() -> None:
     assert verdicts({"train_s": 2.0, "metrics": close | {"P@3": 39.0}})["training with tfn"] == (
         "not reached: P@3 lower"
     )
-    assert verdicts({"model_bytes": 59e6})["load"] == "no model of that size in this run"
+    assert verdicts({"model_bytes": 59e6})["load"] == "no model of this size in this run"
     lower = verdicts(fast | {"metrics": close | {"P@1": 49.8}})
     assert lower["training with tfn"] == "not reached: P@1 lower"
     assert lower["model on disk"] == "reached"  # only P@5 counts there
@@ -89,6 +90,14 @@ def test_a_section_is_replaced_and_the_others_stay(tmp_path: Path) -> None:
     )
 
 
+def test_profile_has_every_part_of_a_training() -> None:
+    rng = np.random.default_rng(0)
+    X = sparse.random(60, 30, 0.2, "csr", np.float32, rng)
+    Y = sparse.random(60, 12, 0.2, "csr", np.float32, rng, np.ones)
+    seconds = training_profile.profile(treetop.Dataset.from_matrices(X, Y), MAN | {"leaf_size": 4})
+    assert seconds.keys() == {title for title, _, _ in training_profile.PARTS} | {training_profile.REST}
+
+
 def test_rankings_keep_their_order_as_scores(tmp_path: Path) -> None:
     ranking = protocol.ranking_of([[(7, 0.5), (2, 0.5)], []])
     protocol.save_ranking(ranking, 9, tmp_path)
@@ -101,31 +110,132 @@ def test_rankings_keep_their_order_as_scores(tmp_path: Path) -> None:
 def test_contestants_have_a_script_and_a_name_of_their_own() -> None:
     assert len({contestant.name for contestant in CONTESTANTS}) == len(CONTESTANTS)
     for contestant in CONTESTANTS:
-        assert (BENCH / "peers" / f"run_{contestant.runner}.py").is_file()
+        assert (bench_paths.BENCH / "peers" / "runners" / f"run_{contestant.runner}.py").is_file()
 
 
-def test_the_league_is_made_of_kept_records(tmp_path):
-    runs, records = tmp_path / "runs", tmp_path / "league" / "some-data"
+STAMP = {"commit": "1a2b3c4d5e6f7890" + "+changes", "date": "2026-01-31"}
+
+
+def kept_run(seed: int, accuracy: float) -> dict[str, Any]:
+    return {
+        "method": "lightxml",
+        "seed": seed,
+        "config": {"seed": seed, "transformer": {"encoder": "somewhere/else/minilm"}, "hidden": 100},
+        "metrics": dict.fromkeys(league.METRICS, 30.0) | {"P@1": accuracy},
+        "train_seconds": 10.0 + seed,
+        "predict_milliseconds": 0.5,
+        "gpu_bytes": 4e9,
+        "bytes": 2e8,
+        "epochs": [{"loss": 1.0}],
+        "best_epoch": None,
+    }
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    """A file of records with two runs."""
+    runs, file = tmp_path / "runs", tmp_path / "records" / "some-data.jsonl"
     runs.mkdir()
     for seed, accuracy in ((0, 50.0), (1, 52.0)):
-        record = {
-            "method": "lightxml",
-            "seed": seed,
-            "config": {"transformer": {"encoder": "somewhere/else/minilm"}},
-            "metrics": dict.fromkeys(league.METRICS, 30.0) | {"P@1": accuracy},
-            "train_seconds": 10.0 + seed,
-            "predict_milliseconds": 0.5,
-            "gpu_bytes": 4e9,
-            "bytes": 2e8,
-            "epochs": [{"loss": 1.0}],
-        }
-        (runs / f"lightxml-{seed}-abc.json").write_text(json.dumps(record))
-    league.add(runs, records)
-    found = league.read(records)
-    assert [run["config"]["transformer"]["encoder"] for run in found["lightxml"]] == ["minilm"] * 2
+        (runs / f"lightxml-{seed}-abc.json").write_text(json.dumps(kept_run(seed, accuracy)))
+    records.add(runs, file, "a machine", STAMP)
+    return file
+
+
+def test_the_league_table_is_made_of_records(recorded):
+    found = records.read(recorded)
     text = league.page({"some-data": found})
     (row,) = [line for line in text.splitlines() if "methods/lightxml.md" in line]
     cells = [cell.strip() for cell in row.split("|")[2:-1]]
     assert cells[0] == "51.00 ± 1.41"
     assert cells[-5:] == ["2", "10.5", "2,000", "4.0", "200"]
-    assert "Not measured here: xr-linear, parabel," in text and "ensemble" not in text
+    assert "\n- at 1a2b3c4+changes (2026-01-31): lightxml\n" in text
+    assert "Not measured: xr-linear, parabel," in text and "ensemble" not in text
+
+
+def test_records_have_changed_settings_machine_and_commit(recorded, tmp_path):
+    lines = recorded.read_text().splitlines()
+    assert len(lines) == 2
+    first = json.loads(lines[0])
+    assert first["settings"] == {"transformer.encoder": "minilm", "hidden": 100}
+    assert first["machine"] == "a machine" and first["commit"] == STAMP["commit"]
+    assert not {"config", "epochs", "best_epoch"} & first.keys()
+    again = tmp_path / "again"
+    again.mkdir()
+    (again / "lightxml-1-def.json").write_text(json.dumps(kept_run(1, 54.0)))
+    records.add(again, recorded, "a machine", STAMP | {"commit": "f" * 40})
+    accuracies = [run["metrics"]["P@1"] for run in records.read(recorded)["lightxml"]]
+    assert accuracies == [50.0, 54.0]
+    assert "lightxml (seed 1)" in league.page({"some-data": records.read(recorded)})
+
+
+def test_committed_records_say_where_they_are_from():
+    for runs in records.read_all().values():
+        for run in (run for found in runs.values() for run in found):
+            assert {"machine", "date"} <= run.keys() and ("commit" in run) != ("recorded_in" in run)
+            treetop.make(run["method"], **run["settings"])
+
+
+def test_quoted_numbers_are_those_of_their_source(monkeypatch, recorded, tmp_path):
+    monkeypatch.setattr(records, "RECORDS", recorded.parent)
+    monkeypatch.setattr(fill, "DOCS", tmp_path)
+    (tmp_path / "page.md").write_text(
+        "| data | who | s: median, p99 |\n|---|---|---|\n| a | b, c | 1,234.5, 2 |\n"
+    )
+    text = (
+        "In <!-- from league: P@1, train s of some-data | lightxml -->0.0 ± 0.0 %, in 0<!-- / --> s;\n"
+        "<!-- from page.md: s of a | b, c -->0<!-- / -->.\n\n"
+        "<!-- from league: P@1, -, train s of some-data | lightxml; - -->\n"
+        "| | P@1 | MB | train |\n|---|---|---|---|\n| x | 9.9 | 7 | 8 s |\n| y | 1 | 2 | 3 s |\n\n"
+        "From the [league table](league.md), recorded in 0000000 (2025-01-01).\n"
+    )
+    assert fill.filled(text) == (
+        "In <!-- from league: P@1, train s of some-data | lightxml -->51.0 ± 1.4 %, in 10<!-- / --> s;\n"
+        "<!-- from page.md: s of a | b, c -->1,234<!-- / -->.\n\n"
+        "<!-- from league: P@1, -, train s of some-data | lightxml; - -->\n"
+        "| | P@1 | MB | train |\n|---|---|---|---|\n| x | 51.0 | 7 | 10 s |\n| y | 1 | 2 | 3 s |\n\n"
+        "From the [league table](league.md), at 1a2b3c4+changes (2026-01-31).\n"
+    )
+    with pytest.raises(ValueError, match="one per number"):
+        fill.filled("<!-- from league: P@1 of some-data | lightxml -->1 and 2<!-- / -->")
+
+
+@pytest.mark.parametrize("file", fill.pages(), ids=lambda file: file.name)
+def test_pages_quote_what_was_measured(file):
+    text = file.read_text("utf-8")
+    assert fill.filled(text) == text, "run python bench/league/fill.py"
+
+
+TABLE = re.compile(
+    r"(?m)((?:^<!-- from [^\n]+ -->\n)?)^\|([^\n]*)\n\|[ :|-]+\n(?:\|[^\n]*\n)+((?:(?![#|])[^\n]*\n)*)"
+)
+"""The quote above it, its head, and the text below it up to a heading or another table."""
+MEASUREMENT = re.compile(r"@\d|\b(?:ms|s|MB|GB)\b|texts/s|recall|median|speed-up")
+"""In the head of a table: a metric, a time, a size."""
+ORIGIN = re.compile(r"\b(?:at|recorded in) [0-9a-f]{7}\b")
+
+
+@pytest.mark.parametrize("file", fill.pages(), ids=lambda file: file.name)
+def test_tables_of_measurements_name_their_commit(file):
+    for quoted, head, below in TABLE.findall(file.read_text("utf-8") + "\n"):
+        if MEASUREMENT.search(head):
+            assert quoted or ORIGIN.search(below), (
+                f"add below the table |{head}: Measured with `COMMAND`, recorded in COMMIT (DATE)."
+            )
+
+
+@pytest.mark.parametrize("file", fill.pages(), ids=lambda file: file.name)
+def test_no_line_begins_with_a_quote(file):
+    """It would begin a block of HTML, and end the paragraph."""
+    assert not re.search(r"(?m)^ *<!-- from [^\n]+ -->[^\n]", file.read_text("utf-8"))
+
+
+def test_a_stamp_names_the_commit_of_this_code():
+    stamp = provenance.now()
+    assert provenance.measured("make bench", [stamp]).startswith("Measured with `make bench`, at ")
+    assert len(stamp["date"]) == 10
+
+
+@pytest.mark.parametrize("file", bench_paths.SCRIPTS, ids=lambda file: file.name)
+def test_every_script_can_be_imported(file):
+    importlib.import_module(file.stem)

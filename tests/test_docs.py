@@ -110,7 +110,7 @@ def test_commands_in_running_text_exist(page):
             doc_commands.check_make(words[1:2])
         elif words[:1] == ["python"] and len(words) > 1 and words[1].startswith("bench/"):
             doc_commands.check_script(words[1:])
-        elif re.fullmatch(r"bench/\w+\.py.*", span):
+        elif re.fullmatch(r"bench/[\w/]+\.py.*", span):
             doc_commands.check_script(words)
 
 
@@ -124,8 +124,8 @@ def test_commands_in_running_text_exist(page):
         "torchrun --nproc-per-node 2 -m treetop train train.jsonl --modle m",
         "make no-such-target",
         "pip install 'treetop-xmc[no-such-extra]'",
-        "python bench/no_such_script.py",
-        "python bench/latency.py MODEL TEXTS --no-such-option",
+        "python bench/serving/no_such_script.py",
+        "python bench/serving/latency.py MODEL TEXTS --no-such-option",
     ],
 )
 def test_what_the_program_does_not_know_is_found(command):

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from pathlib import Path
 
-from small_servers import Live, live, save_model
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
+import bench_paths  # noqa: F401
 import load
+from small_servers import Live, live, save_model
 
 TEXT = "cat dog horse"
 
@@ -20,7 +17,7 @@ def test_every_request_is_answered_once(tmp_path) -> None:
         requests = [load.predict_request("127.0.0.1", server.port, f"{TEXT} {n}", 3) for n in range(7)]
         before = _answered(server)
         outcome = load.run("127.0.0.1", server.port, requests, rate=200, seconds=1)
-        assert outcome.asked == 200 == outcome.statuses[200] == len(outcome.latencies_ms)
+        assert outcome.requested == 200 == outcome.statuses[200] == len(outcome.latencies_ms)
         assert outcome.errors == outcome.broken == 0 and min(outcome.latencies_ms) > 0
         assert _answered(server) - before == 200
         wrong = [b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"]

@@ -1,0 +1,90 @@
+"""Records of the league table: bench/records/league/DATA.jsonl, a run on each line.
+
+A record has the method, the seed and the settings that differ from the defaults (of files only the name);
+what `treetop compare` measures (metrics, train_seconds, predict_milliseconds, bytes, gpu_bytes, …); the
+machine; and a stamp of commit and date, see common/provenance.py.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from treetop.methods import METHODS, method_class
+
+RECORDS = Path(__file__).parents[1] / "records" / "league"
+ELSEWHERE = ("config", "epochs", "treetop")
+"""Of what `treetop compare` keeps: stored as changed settings, not at all, and as the commit."""
+Record = dict[str, Any]
+Runs = dict[str, list[Record]]
+"""The runs of each method, by seed."""
+
+
+def read_all() -> dict[str, Runs]:
+    """The runs on each data set."""
+    return {file.stem: read(file) for file in sorted(RECORDS.glob("*.jsonl"))}
+
+
+def read(file: Path) -> Runs:
+    """In the order of `treetop methods`."""
+    lines = file.read_text("utf-8").splitlines() if file.exists() else []
+    runs: Runs = {}
+    for record in map(json.loads, lines):
+        runs.setdefault(record["method"], []).append(record)
+    return {name: runs[name] for name in METHODS if name in runs}
+
+
+def add(folder: Path, file: Path, machine: str, stamp: dict[str, str]) -> None:
+    """Takes in the runs that `treetop compare` left in a folder, in place of older ones."""
+    runs = read(file)
+    for path in sorted(folder.glob("*.json")):
+        record = made_record(json.loads(path.read_text("utf-8")), machine, stamp)
+        others = [run for run in runs.get(record["method"], ()) if run["seed"] != record["seed"]]
+        runs[record["method"]] = sorted([*others, record], key=lambda run: run["seed"])
+    write(runs, file)
+
+
+def write(runs: Runs, file: Path) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    records = [record for name in METHODS for record in runs.get(name, ())]
+    file.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+
+
+def made_record(run: Record, machine: str, stamp: dict[str, str]) -> Record:
+    head = {"method": run["method"], "seed": run["seed"], "settings": changed(run["method"], run["config"])}
+    rest = {name: value for name, value in run.items() if name not in ELSEWHERE and value is not None}
+    return _rounded(head | rest) | {"machine": machine} | stamp
+
+
+def _rounded(value: Any) -> Any:
+    """Nine digits of every number: more than any page shows."""
+    if isinstance(value, dict):
+        return {name: _rounded(inner) for name, inner in value.items()}
+    return float(f"{value:.9g}") if isinstance(value, float) else value
+
+
+def changed(method: str, config: dict[str, Any]) -> dict[str, Any]:
+    """The settings that a rerun has to name, apart from seed and threads."""
+    full = method_class(method).config_class().with_stored(config)
+    files = {item.name for item in full.settings() if item.names_file}
+    return {
+        name: Path(value).name if name in files else value
+        for name, value in full.changed().items()
+        if name not in ("seed", "threads")
+    }
+
+
+def values(runs: list[Record], name: str) -> list[float]:
+    """Of each run a metric, or a resource by its name on the page; the speed of all together."""
+    match name:
+        case "train s":
+            return [run["train_seconds"] for run in runs]
+        case "texts/s":
+            return [1000 / fmean(run["predict_milliseconds"] for run in runs)]
+        case "GB on the GPU":
+            return [run["gpu_bytes"] / 1e9 for run in runs]
+        case "model MB":
+            return [run["bytes"] / 1e6 for run in runs]
+    return [run["metrics"][name] for run in runs]

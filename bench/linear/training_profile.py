@@ -1,0 +1,121 @@
+"""Where training time goes, with the tree sizes of PECOS's defaults; `make bench` calls it.
+
+    python bench/linear/training_profile.py FOLDER… [--threads N] [--output PAGE]
+
+Each FOLDER holds train.jsonl.xz. Seconds of each part without the parts that it calls; the better of two
+trainings.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import treetop
+from common import benchmarks_page as page
+from common import provenance
+from common.options import parser_for
+from common.tables import markdown
+from peers.contestants import MAN, TFN
+from treetop import _native
+from treetop.data import Dataset
+from treetop.features import Tfidf, TfidfConfig
+from treetop.linear import tree_model
+from treetop.linear.level_weights import LevelWeights
+from treetop.tree import building, label_vectors
+
+PARTS: tuple[tuple[str, Any, str], ...] = (
+    ("label vectors", label_vectors, "pifa"),
+    ("clustering", building, "build_tree"),
+    ("rows in the solver's order", _native, "SharedRows"),
+    ("shortlists, including the search for hard negatives", tree_model.TreeModel, "shortlist"),
+    ("solving", _native, "train_levels"),
+    ("packing of weights", LevelWeights, "pack"),
+)
+REST = "the rest"
+TEXT = """
+Seconds of each part without the parts that it calls, on the matrices above, {threads} threads, the better of
+two trainings.
+
+{table}
+
+{measured}
+"""
+
+
+class Clock:
+    """Seconds of named functions without those of the named functions that they call."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._running: list[float] = []
+
+    def timed(self, title: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*arguments: Any, **options: Any) -> Any:
+            began = time.perf_counter()
+            self._running.append(0.0)
+            try:
+                return function(*arguments, **options)
+            finally:
+                whole = time.perf_counter() - began
+                inner = self._running.pop()
+                self.seconds[title] = self.seconds.get(title, 0.0) + whole - inner
+                if self._running:
+                    self._running[-1] += whole
+
+        return run
+
+
+def profile(data: Dataset, settings: dict[str, Any]) -> dict[str, float]:
+    """One training."""
+    clock = Clock()
+    originals = [(home, name, getattr(home, name)) for _, home, name in PARTS]
+    try:
+        for title, home, name in PARTS:
+            setattr(home, name, clock.timed(title, getattr(home, name)))
+        model = treetop.XRLinear(**settings)
+        clock.timed(REST, model.fit)(data)
+    finally:
+        for home, name, function in originals:
+            setattr(home, name, function)
+    return clock.seconds
+
+
+def main() -> None:
+    parser = parser_for(__doc__)
+    parser.add_argument("folders", type=Path, nargs="+", help="each holds train.jsonl.xz")
+    parser.add_argument("--threads", type=int, default=2, help="number of threads")
+    parser.add_argument("--output", type=Path, help="page whose section is replaced")
+    options = parser.parse_args()
+    stamp, rows = provenance.now(), []
+    for folder in options.folders:
+        train = treetop.read(folder / "train.jsonl.xz")
+        X = Tfidf(TfidfConfig(ngram_max=2)).fit_transform(train.texts, options.threads)
+        data = Dataset.from_matrices(X, train.Y)
+        for named, settings in (("tfn", TFN), ("tfn+man", MAN)):
+            runs = [profile(data, {**settings, "threads": options.threads}) for _ in range(2)]
+            best = min(runs, key=lambda seconds: sum(seconds.values()))
+            total = sum(best.values())
+            rows += [
+                [folder.name, named, title, f"{best[title]:.2f}", f"{100 * best[title] / total:.0f} %"]
+                for title in (*(title for title, _, _ in PARTS), REST)
+                if best.get(title, 0.0) > 0.005 * total
+            ]
+            rows.append([folder.name, named, "**all**", f"**{total:.2f}**", ""])
+    table = markdown(("data", "negatives", "part", "s", "share"), rows)
+    print(table)
+    if options.output:
+        measured = provenance.measured("python bench/linear/training_profile.py FOLDER…", [stamp])
+        page.put(
+            options.output,
+            {page.PROFILE: TEXT.format(threads=options.threads, table=table, measured=measured)},
+        )
+
+
+if __name__ == "__main__":
+    main()
