@@ -409,7 +409,7 @@ def test_info_tells_of_the_network(train, tmp_path):
     shown = subprocess.run(
         command("info", tmp_path / "model"), capture_output=True, text=True, check=True
     ).stdout
-    assert f"(words {12 * len(model.words):,}, filters 300, head 78)" in " ".join(shown.split())
+    assert f"(words {12 * len(model.reader.words):,}, filters 300, head 78)" in " ".join(shown.split())
     assert "2 epochs, the best 2" in " ".join(shown.split())
 
 

@@ -31,7 +31,7 @@ class MissingExtraError(UserError, ImportError):
     """An optional part is not installed; the message says which ``pip install`` adds it."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an extra that is not installed: pip install 'treetop[{extra}]'")
+        super().__init__(f"{what} needs an extra that is not installed: pip install 'treetop-xmc[{extra}]'")
 
 
 NEURAL_PACKAGES = ("torch", "transformers", "tokenizers", "safetensors")
