@@ -6,6 +6,7 @@
 # make bench   side by side with PECOS, Omikuji and napkinXC, into docs/benchmarks.md (under an hour; see bench/)
 # make bench-scale  growth with the number of labels, into the same page
 # make bench-serving  load on the server, into the same page and docs/serving.md
+# make stub    the types of the names in treetop, from the registry of methods
 # make format  rewrite the code in the project's format
 
 PYTHON ?= python3
@@ -14,7 +15,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 NATIVE := CMakeLists.txt pyproject.toml $(wildcard cpp/*.?pp cpp/*.py cpp/bindings/*.?pp cpp/kernels/*.?pp)
 
-.PHONY: demo test docs browser screenshots bench bench-scale bench-serving format lint types cpp-test cpp-test-arm \
+.PHONY: demo test stub docs browser screenshots bench bench-scale bench-serving format lint types cpp-test cpp-test-arm \
     clean
 
 demo: $(VENV)/.installed
@@ -51,6 +52,9 @@ cpp-test-arm: $(VENV)/.installed-test
 	    -DPython_EXECUTABLE="$(abspath $(BIN))/python" >/dev/null
 	PATH="$(abspath $(BIN)):$$PATH" cmake --build build/cpp-tests-arm
 	PATH="$(abspath $(BIN)):$$PATH" ctest --test-dir build/cpp-tests-arm --output-on-failure
+
+stub: $(VENV)/.installed
+	$(BIN)/python tools/write_stub.py
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m mkdocs build --strict --quiet

@@ -1,4 +1,4 @@
-"""Room 6: one file per method. A new method is its file and one row here."""
+"""Room 6: one file per method. A new method is its file and one row in `treetop.registry`."""
 
 from __future__ import annotations
 
@@ -11,61 +11,23 @@ from typing import Any
 
 from .. import store
 from ..errors import ConfigError, ModelError, explain_missing
+from ..registry import METHODS
 from .base import Method, MethodConfig
 
 __all__ = ["METHODS", "Method", "MethodConfig", "load", "make", "method_class"]
-
-METHODS = {
-    # name: (module, class, one line for the help)
-    "xr-linear": ("xr_linear", "XRLinear", "linear classifiers on a k-way label tree, beam search"),
-    "parabel": ("parabel", "Parabel", "three balanced binary label trees, averaged"),
-    "bonsai": ("bonsai", "Bonsai", "three shallow, wide label trees, averaged"),
-    "plt": ("plt", "PLT", "probabilistic label tree: scores are probabilities"),
-    "neighbours": ("neighbours", "NearestNeighbours", "the vote of the most similar training texts"),
-    "hybrid": ("hybrid", "Hybrid", "xr-linear and neighbours together, weighed on held-out texts"),
-    "dismec": ("dismec", "DiSMEC", "one classifier per label against all texts; slow with many labels"),
-    "kim-cnn": ("kim_cnn", "KimCNN", "convolutions over words, the maximum of each filter"),
-    "kim-cnn-softmax": ("kim_cnn", "KimCNNSoftmax", "the same with the loss of the original"),
-    "xml-cnn": ("xml_cnn", "XMLCNN", "convolutions with dynamic pooling and a hidden layer"),
-    "xml-cnn-impl": ("xml_cnn", "XMLCNNImpl", "what the first public code of XML-CNN computed"),
-    "cnn-baseline": ("cnn_baseline", "CNNBaseline", "convolutions and a hidden layer: small for many labels"),
-    "flat-transformer": (
-        "flat_transformer",
-        "FlatTransformer",
-        "a fine-tuned transformer and a score for every label",
-    ),
-    "x-transformer": (
-        "x_transformer",
-        "XTransformer",
-        "a transformer fine-tuned on clusters of labels, linear rankers inside them",
-    ),
-    "xr-transformer": (
-        "xr_transformer",
-        "XRTransformer",
-        "a transformer fine-tuned from coarse clusters to labels, then linear rankers",
-    ),
-    "lightxml": ("lightxml", "LightXML", "a transformer that finds clusters and ranks their labels at once"),
-    "cascadexml": ("cascadexml", "CascadeXML", "ever finer clusters at ever later layers of a transformer"),
-    "attention-xml": (
-        "attention_xml",
-        "AttentionXML",
-        "every label reads the words of a text in its own way",
-    ),
-    "ensemble": ("ensemble", "Ensemble", "several models of any methods, their ranked lists combined"),
-}
 
 
 def method_class(name: str) -> type[Method]:
     """The class of a registry name, imported now."""
     if not isinstance(name, str):
-        raise ConfigError(f"a method is given by its name, not as {name!r}")
+        raise ConfigError(f"a method is given by its name, as 'xr-linear', not as {name!r}")
     if name not in METHODS:
         near = difflib.get_close_matches(name, METHODS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(METHODS)}"
         raise ConfigError(f"there is no method {name!r}; {hint}")
-    module, class_name, _ = METHODS[name]
+    entry = METHODS[name]
     try:
-        found: type[Method] = getattr(importlib.import_module(f".{module}", __name__), class_name)
+        found: type[Method] = getattr(importlib.import_module(f".{entry.module}", __name__), entry.class_name)
     except ModuleNotFoundError as error:
         raise explain_missing(error, name) from None
     return found

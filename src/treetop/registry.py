@@ -1,0 +1,55 @@
+"""Every method, stated once: commands, exports and documentation follow from it. Imports nothing heavy."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """Where a method is, and one line about it for the help."""
+
+    module: str
+    """Its file in `treetop.methods`, without ``.py``."""
+    class_name: str
+    summary: str
+
+
+METHODS: dict[str, Entry] = {
+    "xr-linear": Entry("xr_linear", "XRLinear", "linear classifiers on a k-way label tree, beam search"),
+    "parabel": Entry("parabel", "Parabel", "three balanced binary label trees, averaged"),
+    "bonsai": Entry("bonsai", "Bonsai", "three shallow, wide label trees, averaged"),
+    "plt": Entry("plt", "PLT", "probabilistic label tree: scores are probabilities"),
+    "neighbours": Entry("neighbours", "NearestNeighbours", "the vote of the most similar training texts"),
+    "hybrid": Entry("hybrid", "Hybrid", "xr-linear and neighbours, weighted on held-out texts"),
+    "dismec": Entry("dismec", "DiSMEC", "one classifier per label against all texts; slow with many labels"),
+    "kim-cnn": Entry("kim_cnn", "KimCNN", "convolutions over words, max pooling per filter"),
+    "kim-cnn-softmax": Entry("kim_cnn", "KimCNNSoftmax", "kim-cnn with the softmax loss of the original"),
+    "xml-cnn": Entry("xml_cnn", "XMLCNN", "convolutions with dynamic pooling and a hidden layer"),
+    "xml-cnn-impl": Entry("xml_cnn", "XMLCNNImpl", "what the first public code of XML-CNN computed"),
+    "cnn-baseline": Entry(
+        "cnn_baseline", "CNNBaseline", "convolutions and a hidden layer: small for many labels"
+    ),
+    "flat-transformer": Entry(
+        "flat_transformer", "FlatTransformer", "a fine-tuned transformer with a score for every label"
+    ),
+    "x-transformer": Entry(
+        "x_transformer",
+        "XTransformer",
+        "a transformer fine-tuned on clusters of labels, linear rankers inside them",
+    ),
+    "xr-transformer": Entry(
+        "xr_transformer",
+        "XRTransformer",
+        "a transformer fine-tuned from coarse clusters to labels, then linear rankers",
+    ),
+    "lightxml": Entry(
+        "lightxml", "LightXML", "a transformer that finds clusters and ranks their labels at once"
+    ),
+    "cascadexml": Entry(
+        "cascadexml", "CascadeXML", "ever finer clusters at ever later layers of a transformer"
+    ),
+    "attention-xml": Entry(
+        "attention_xml", "AttentionXML", "every label attends to the words of a text in its own way"
+    ),
+    "ensemble": Entry("ensemble", "Ensemble", "several models of any methods, their ranked lists combined"),
+}

@@ -1,0 +1,81 @@
+"""Rooms import downwards only, as the picture in docs/architecture.md says, and never in a circle."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import treetop
+from doc_blocks import ROOT
+from treetop.methods import METHODS, Method, method_class
+
+PACKAGE = Path(treetop.__file__).parent
+PICTURE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+OUTSIDE = {"__init__", "__main__", "_native"}
+"""The entrances of the package, and the native core, which every room may use."""
+
+
+def layers() -> list[dict[str, set[str]]]:
+    """From the top: the rooms of each layer, and the rooms of the same layer that each may import."""
+    block = re.search(r"```text\nfaces .*?```", PICTURE, re.DOTALL)
+    assert block is not None
+    found = []
+    for line in block[0].splitlines()[1:-1]:
+        rooms = line.split(":", 1)[1].split("|", 1)[0]
+        notes = line.partition("|")[2]
+        all_or_none = set(rooms.split()) if "any" in notes else set()
+        inside = dict.fromkeys(rooms.split(), all_or_none)
+        for room, others in re.findall(r"(\w+) → (\w+(?:, \w+)*)", notes):
+            inside[room] = set(others.split(", "))
+        found.append(inside)
+    return found
+
+
+def imports() -> Iterator[tuple[str, str, str]]:
+    """Every import of one room by another: room, imported room, file."""
+    for file in sorted(PACKAGE.rglob("*.py")):
+        parts = file.relative_to(PACKAGE).with_suffix("").parts
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                package = parts[: len(parts) - node.level]
+                full = [*package, *(node.module.split(".") if node.module else [])]
+                for target in full[:1] or [alias.name for alias in node.names]:
+                    if target != parts[0] and not target.startswith("__"):
+                        yield parts[0], target, "/".join(parts)
+
+
+def test_every_room_is_in_the_picture():
+    pictured = {room for layer in layers() for room in layer}
+    there = {path.stem for path in PACKAGE.glob("*.py")} | {
+        path.parent.name for path in PACKAGE.glob("*/*.py")
+    }
+    assert there - OUTSIDE == pictured
+
+
+def test_rooms_import_downwards():
+    level = {room: number for number, layer in enumerate(layers()) for room in layer}
+    allowed = {room: others for layer in layers() for room, others in layer.items()}
+    for room, target, file in imports():
+        if room not in OUTSIDE and target not in OUTSIDE:
+            downwards = level[room] < level[target] or target in allowed[room]
+            assert downwards, f"{file} imports {target}, which is not below {room} in docs/architecture.md"
+
+
+def test_no_circle_of_rooms():
+    graph: dict[str, set[str]] = {}
+    for room, target, _ in imports():
+        if room not in OUTSIDE:
+            graph.setdefault(room, set()).add(target)
+    list(TopologicalSorter(graph).static_order())  # raises CycleError
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_are_put_together_from_parts(name):
+    """At most one class between `Method` and a method: what methods share is a part, not a base."""
+    chain = [kind for kind in method_class(name).__mro__ if issubclass(kind, Method)]
+    assert len(chain) <= 3, [kind.__name__ for kind in chain]
