@@ -26,14 +26,17 @@ TOPICS = {
     "Über-Straße": ("strasse auto ampel", "fahren bremsen parken"),
 }
 SLOW = """
-import sys, time
-from treetop.serve import served_model
-fast = served_model.ServedModel.predict
-seconds = float(sys.argv.pop(1))
-served_model.ServedModel.predict = lambda self, texts, k: (time.sleep(seconds), fast(self, texts, k))[1]
-from treetop.cli.main import main
-main()
+import time
+from treetop.serve.served_model import ServedModel
+fast = ServedModel.predict
+ServedModel.predict = lambda self, texts, k: (time.sleep({seconds}), fast(self, texts, k))[1]
 """
+"""A patch of the server: predictions that take longer by some seconds."""
+SOON_STABLE = """
+from treetop.serve import workers
+workers.STABLE_S = 0.2
+"""
+"""A patch of the server: workers that count as stable soon after their start."""
 
 
 def examples(extra: str = "") -> treetop.Dataset:
@@ -119,10 +122,9 @@ def until(check: Any, seconds: float, what: str) -> Any:
 
 
 @contextlib.contextmanager
-def live(*arguments: object, slow: float | None = None) -> Iterator[Live]:
+def live(*arguments: object, patch: str = "") -> Iterator[Live]:
     """``treetop serve`` on a free port, terminated at the end of the block."""
-    start = ["-m", "treetop"] if slow is None else ["-c", SLOW, str(slow)]
-    command = [sys.executable, *start, "serve", *map(str, arguments), "--port", "0"]
+    command = [*serve_command(patch), *map(str, arguments), "--port", "0"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     lines: list[str] = []
 
@@ -151,6 +153,12 @@ def live(*arguments: object, slow: float | None = None) -> Iterator[Live]:
                 process.kill()
         process.wait()
         reader.join(5)
+
+
+def serve_command(patch: str = "") -> list[str]:
+    """``treetop serve``; ``patch`` is code that runs before it in the same process."""
+    start = ["-c", f"{patch}\nfrom treetop.cli.main import main\nmain()"] if patch else ["-m", "treetop"]
+    return [sys.executable, *start, "serve"]
 
 
 def _ready(server: Live) -> bool:

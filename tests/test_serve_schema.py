@@ -15,7 +15,7 @@ from treetop.serve.app import make_app
 from treetop.serve.services import Services
 from treetop.serve.settings import ServeConfig
 
-TRIES = 25
+TRIES = 15
 """Requests per route."""
 
 
@@ -24,9 +24,9 @@ def described(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models") / "small"
     save_model(folder)
     feedback = tmp_path_factory.mktemp("feedback") / "feedback.sqlite"
-    services = Services(
-        {"small": folder}, ServeConfig(feedback=str(feedback), watch=0, allow_host=("testserver",))
-    )
+    limits = {"max_text": 500, "max_texts": 20}  # to generate short texts, and some beyond the limits
+    config = ServeConfig(feedback=str(feedback), watch=0, allow_host=("testserver",), **limits)
+    services = Services({"small": folder}, config)
     return schemathesis.openapi.from_asgi("/openapi.json", make_app(services))
 
 
