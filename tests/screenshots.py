@@ -32,7 +32,7 @@ STOCK = [
     ("blocks", "A puzzle game for children in which coloured blocks fall and must be sorted into rows."),
     ("charts", "Draws maps of the coast from free data and shows the position that a GPS receiver gives."),
 ]
-WIDE = {"width": 1180, "height": 860}
+WIDE = {"width": 1180, "height": 1010}
 COLOURS = 128
 PHONE = {"width": 390, "height": 800}
 
@@ -75,7 +75,7 @@ def take_screenshots(chromium: Browser, address: str, folder: Path, scratch: Pat
     page.click("#batch-start")
     expect(page.locator("#batch-download")).to_be_visible()
     page.screenshot(path=folder / "page-batch.png")
-    page = opened(chromium, f"{address}/#/model", viewport=WIDE | {"height": 1000})
+    page = opened(chromium, f"{address}/#/model", viewport=WIDE)
     expect(page.locator(".chart")).to_have_count(2)
     page.screenshot(path=folder / "page-card.png", full_page=True)
 

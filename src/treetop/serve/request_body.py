@@ -135,7 +135,7 @@ def check_k(k: int, config: ServeConfig, field: str = "k") -> None:
     """Raises 422 for too many labels."""
     if k > config.max_k:
         raise HttpError(
-            422, f"{field}: {_short(str(k))} is above the limit of {config.max_k:,}; use a smaller one"
+            422, f"{field}: {_short(str(k))} is above the limit of {config.max_k:,}; ask for fewer labels"
         )
 
 

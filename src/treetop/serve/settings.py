@@ -29,7 +29,7 @@ class ServeConfig(Config):
     allow_host: tuple[str, ...] = setting(
         (),
         "host name to accept in addition to localhost (repeatable); by default a server on loopback accepts"
-        " localhost only, any other all names",
+        " only localhost, other servers accept any name",
     )
     cors_origin: tuple[str, ...] = setting(
         (), "web origin whose pages may use the server (repeatable); * allows all"
