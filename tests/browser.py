@@ -1,4 +1,4 @@
-"""A real browser and a real server, for the tests of the page and for its pictures."""
+"""A browser and a server, for the tests of the page and its screenshots."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ ADDRESS = re.compile(r"serving .* at (http://\S+)")
 
 
 def executable() -> str | None:
-    """The browser that TREETOP_BROWSER names, or the first that is installed."""
+    """The browser named by TREETOP_BROWSER, or the first one installed."""
     named = os.environ.get("TREETOP_BROWSER")
     return named or next(filter(None, map(shutil.which, NAMES)), None)
 
 
 @contextlib.contextmanager
 def opened() -> Iterator:
-    """A headless browser, driven by Playwright."""
+    """A headless browser controlled by Playwright."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -39,7 +39,7 @@ def opened() -> Iterator:
 
 @contextlib.contextmanager
 def serving(*arguments: object, feedback: Path) -> Iterator[tuple[str, subprocess.Popen]]:
-    """``treetop serve`` on a free port: its address and its process."""
+    """``treetop serve`` on a free port; yields its address and its process."""
     command = [sys.executable, "-m", "treetop", "serve", *map(str, arguments)]
     command += ["--port", "0", "--feedback", str(feedback)]
     log = feedback.with_suffix(".log")

@@ -1,4 +1,4 @@
-"""The server that a page of the documentation starts, which runs beside the blocks that follow."""
+"""The server that a page of the documentation starts; it runs while the following blocks do."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any
 from small_servers import until
 
 WRITTEN = ("localhost:8000", "127.0.0.1:8000")
-"""How pages write its address."""
+"""Its address as written in the pages."""
 
 
 class DocServer:
-    """One server at a time: a page that starts another has ended the first, as Ctrl-C does."""
+    """One server at a time: starting another first ends the running one as Ctrl-C does."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
@@ -29,7 +29,7 @@ class DocServer:
         self.end(asserting=error[0] is None)
 
     def start(self, arguments: list[str]) -> None:
-        """``treetop serve`` with these arguments; only this machine reaches it, whatever they say."""
+        """Starts ``treetop serve`` with these arguments, but always on loopback and on a free port."""
         self.end()
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -41,14 +41,14 @@ class DocServer:
         assert self._process.stderr is not None
         threading.Thread(target=lines.extend, args=(self._process.stderr,), daemon=True).start()
 
-        def is_there() -> bool:
+        def is_ready() -> bool:
             assert self._process is not None and self._process.poll() is None, "".join(lines)
             return any(" serving " in line for line in lines)
 
-        until(is_there, 60, "a server")
+        until(is_ready, 60, "a server")
 
     def end(self, *, asserting: bool = True) -> None:
-        """As Ctrl-C does; it must go well."""
+        """Ends the server as Ctrl-C does and checks its exit code."""
         if self._process is None:
             return
         self._process.send_signal(signal.SIGINT)
@@ -57,7 +57,7 @@ class DocServer:
         assert code == 0 or not asserting, f"treetop serve ended with the exit code {code}"
 
     def addressed(self, text: str) -> str:
-        """The text with the address that the server really has."""
+        """The text with the server's actual address."""
         for written in WRITTEN:
             text = text.replace(written, f"127.0.0.1:{self._port}")
         return text

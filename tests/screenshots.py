@@ -1,7 +1,7 @@
-"""Pictures of the server's page for the documentation: ``python tests/screenshots.py docs/images``.
+"""Screenshots of the web page for the documentation: ``python tests/screenshots.py docs/images``.
 
-The model learns Debian's package descriptions and tags (``treetop data build debian-tags``); the texts in the
-pictures are made up.
+The model is trained on Debian's package descriptions and tags (``treetop data build debian-tags``); the texts
+in the screenshots are made up.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STOCK = [
     ("blocks", "A puzzle game for children in which coloured blocks fall and must be sorted into rows."),
     ("charts", "Draws maps of the coast from free data and shows the position that a GPS receiver gives."),
 ]
-WIDE = {"width": 1180, "height": 860}
+WIDE = {"width": 1180, "height": 1010}
 COLOURS = 128
 PHONE = {"width": 390, "height": 800}
 
@@ -46,9 +46,9 @@ def main(folder: Path) -> None:
             browser.serving(place / "debian-tags", feedback=place / "feedback.sqlite") as (address, _),
             browser.opened() as chromium,
         ):
-            take(chromium, address, folder, place)
-    for picture in folder.glob("page-*.png"):
-        Image.open(picture).convert("RGB").quantize(COLOURS).save(picture, optimize=True)
+            take_screenshots(chromium, address, folder, place)
+    for image in folder.glob("page-*.png"):
+        Image.open(image).convert("RGB").quantize(COLOURS).save(image, optimize=True)
 
 
 def make_model(folder: Path) -> None:
@@ -58,13 +58,13 @@ def make_model(folder: Path) -> None:
     measure(treetop.load(folder), splits["test"], folder)
 
 
-def take(chromium: Browser, address: str, folder: Path, scratch: Path) -> None:
+def take_screenshots(chromium: Browser, address: str, folder: Path, scratch: Path) -> None:
     for theme in ("light", "dark"):
         page = opened(chromium, address, color_scheme=theme, viewport=WIDE)
-        suggested(page)
+        show_suggestions(page)
         page.screenshot(path=folder / f"page-{theme}.png")
     page = opened(chromium, address, viewport=PHONE, has_touch=True, is_mobile=True)
-    suggested(page)
+    show_suggestions(page)
     page.evaluate("scrollTo(0, 0)")
     page.screenshot(path=folder / "page-phone.png")
     page = opened(chromium, f"{address}/#/many", viewport=WIDE)
@@ -75,20 +75,20 @@ def take(chromium: Browser, address: str, folder: Path, scratch: Path) -> None:
     page.click("#batch-start")
     expect(page.locator("#batch-download")).to_be_visible()
     page.screenshot(path=folder / "page-batch.png")
-    page = opened(chromium, f"{address}/#/model", viewport=WIDE | {"height": 1000})
+    page = opened(chromium, f"{address}/#/model", viewport=WIDE)
     expect(page.locator(".chart")).to_have_count(2)
     page.screenshot(path=folder / "page-card.png", full_page=True)
 
 
-def opened(chromium: Browser, address: str, **how) -> Page:
-    page = chromium.new_context(reduced_motion="reduce", **how).new_page()
+def opened(chromium: Browser, address: str, **options) -> Page:
+    page = chromium.new_context(reduced_motion="reduce", **options).new_page()
     page.goto(address)
     page.evaluate("document.fonts.ready")
     return page
 
 
-def suggested(page: Page) -> None:
-    """A text with a decision or two, and the words behind one label."""
+def show_suggestions(page: Page) -> None:
+    """Shows a text with a few decisions and one explanation."""
     page.fill("#text", TEXT)
     rows = page.locator(".suggestion")
     expect(rows.first.locator(".words")).to_be_attached()

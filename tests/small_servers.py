@@ -1,4 +1,4 @@
-"""A small model, and servers of it: in this process, or in one of their own."""
+"""A small model, and a server for it in a process of its own."""
 
 from __future__ import annotations
 
@@ -26,18 +26,21 @@ TOPICS = {
     "Über-Straße": ("strasse auto ampel", "fahren bremsen parken"),
 }
 SLOW = """
-import sys, time
-from treetop.serve import served_model
-fast = served_model.ServedModel.predict
-seconds = float(sys.argv.pop(1))
-served_model.ServedModel.predict = lambda self, texts, k: (time.sleep(seconds), fast(self, texts, k))[1]
-from treetop.cli.main import main
-main()
+import time
+from treetop.serve.served_model import ServedModel
+fast = ServedModel.predict
+ServedModel.predict = lambda self, texts, k: (time.sleep({seconds}), fast(self, texts, k))[1]
 """
+"""A patch of the server: predictions that take longer by some seconds."""
+SOON_STABLE = """
+from treetop.serve import workers
+workers.STABLE_S = 0.2
+"""
+"""A patch of the server: workers that count as stable soon after their start."""
 
 
 def examples(extra: str = "") -> treetop.Dataset:
-    """Texts of a few words each, with one or two labels; ``extra`` is one more label."""
+    """Texts of a few words with one or two labels each; ``extra`` is an additional label."""
     topics = TOPICS | ({extra: ("zebra quark", "violet nimbus")} if extra else {})
     texts, labels = [], []
     for number in range(8):
@@ -55,7 +58,7 @@ def save_model(folder: Path, extra: str = "", **settings: Any) -> treetop.XRLine
 
 
 class Live:
-    """A server in a process of its own."""
+    """A running server process."""
 
     def __init__(self, process: subprocess.Popen[str], port: int, lines: list[str]) -> None:
         self.process, self.port, self.lines = process, port, lines
@@ -68,7 +71,7 @@ class Live:
         headers: dict[str, str] | None = None,
         timeout: float = 20,
     ) -> tuple[int, Any, dict[str, str]]:
-        """Status, JSON (or text), and headers with small letters."""
+        """Status, JSON (or text), and headers with lower-case names."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         try:
             return request(connection, method, path, body, headers)
@@ -79,11 +82,11 @@ class Live:
         return self.ask("POST", "/v1/predict", {"text": text, **more})[:2]
 
     def wait_for(self, words: str, seconds: float = 20) -> str:
-        """The log line that has these words."""
+        """The log line with these words, once it appears."""
         return until(lambda: next((line for line in self.lines if words in line), None), seconds, words)
 
     def resident(self) -> int:
-        """Bytes of memory."""
+        """Resident memory in bytes."""
         pages = Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
@@ -95,7 +98,7 @@ def request(
     body: Any = None,
     headers: dict[str, str] | None = None,
 ) -> tuple[int, Any, dict[str, str]]:
-    """Over a connection that stays open."""
+    """Sends a request over an open connection: status, JSON (or text), headers."""
     raw = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
     kind = {} if raw is None else {"Content-Type": "application/json"}
     connection.request(method, path, raw, kind | (headers or {}))
@@ -108,7 +111,7 @@ def request(
 
 
 def until(check: Any, seconds: float, what: str) -> Any:
-    """What ``check`` gives, once it gives something."""
+    """The result of ``check`` once it is true."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         found = check()
@@ -119,10 +122,9 @@ def until(check: Any, seconds: float, what: str) -> Any:
 
 
 @contextlib.contextmanager
-def live(*arguments: object, slow: float | None = None) -> Iterator[Live]:
-    """``treetop serve`` on a free port; ended, and its end awaited, whatever happens."""
-    start = ["-m", "treetop"] if slow is None else ["-c", SLOW, str(slow)]
-    command = [sys.executable, *start, "serve", *map(str, arguments), "--port", "0"]
+def live(*arguments: object, patch: str = "") -> Iterator[Live]:
+    """``treetop serve`` on a free port, terminated at the end of the block."""
+    command = [*serve_command(patch), *map(str, arguments), "--port", "0"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     lines: list[str] = []
 
@@ -151,6 +153,12 @@ def live(*arguments: object, slow: float | None = None) -> Iterator[Live]:
                 process.kill()
         process.wait()
         reader.join(5)
+
+
+def serve_command(patch: str = "") -> list[str]:
+    """``treetop serve``; ``patch`` is code that runs before it in the same process."""
+    start = ["-c", f"{patch}\nfrom treetop.cli.main import main\nmain()"] if patch else ["-m", "treetop"]
+    return [sys.executable, *start, "serve"]
 
 
 def _ready(server: Live) -> bool:

@@ -1,4 +1,4 @@
-"""How the page looks and reads: the model card, light and dark, any width, assistive technology, markup."""
+"""The page's appearance: model card, light and dark, all widths, assistive technology, markup."""
 
 from __future__ import annotations
 
@@ -13,31 +13,33 @@ from playwright.sync_api import Page, expect
 
 from topics_page import EVIL, PERCENT, drop, rows, write
 
+pytestmark = pytest.mark.browser
 
-def test_the_card_tells_of_the_model(open_page):
+
+def test_the_card_describes_the_model(open_page):
     page = open_page("model")
     card = page.locator("#card")
     expect(card.locator(".facts dd")).to_have_text(["144", "12", "1.0", PERCENT, PERCENT, PERCENT])
-    expect(page.get_by_role("img", name="How many texts each label has")).to_be_visible()
-    expect(page.get_by_role("img", name="How often suggestions were right")).to_be_visible()
-    expect(card).to_contain_text("of the first suggestions are right")
+    expect(page.get_by_role("img", name="Training texts per label")).to_be_visible()
+    expect(page.get_by_role("img", name="Accuracy of suggestions by score")).to_be_visible()
+    expect(card).to_contain_text("of the top suggestions are correct")
     expect(card.locator(".bars tbody tr")).to_have_count(1)  # every label has 12 texts
-    expect(card.locator(".bars tbody tr")).to_contain_text("in 6 to 50 texts")
-    page.get_by_text("For the technically minded").click()
+    expect(card.locator(".bars tbody tr")).to_contain_text("6 to 50 texts")
+    page.get_by_text("Technical details").click()
     expect(card.get_by_role("row", name="tree.leaf_size 3")).to_be_visible()
 
 
-def test_a_model_that_nobody_measured(open_page):
+def test_a_model_without_measurements(open_page):
     page = open_page()
     page.route(
         "**/card", lambda route: route.fulfill(json=json.loads(route.fetch().text()) | {"evaluation": None})
     )
     page.click("#tab-model")
-    expect(page.locator("#card")).to_contain_text("has not been measured yet")
+    expect(page.locator("#card")).to_contain_text("Not measured yet")
 
 
 def colour(page: Page) -> int:
-    """How bright the background is."""
+    """The brightness of the background."""
     found = page.evaluate("getComputedStyle(document.body).backgroundColor")
     return sum(map(int, re.findall(r"\d+", found)[:3]))
 
@@ -74,7 +76,7 @@ def test_no_width_scrolls_sideways(open_page, width):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_nothing_stands_in_the_way_of_assistive_technology(open_page, theme):
+def test_no_accessibility_violations(open_page, theme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
 
     def check() -> None:

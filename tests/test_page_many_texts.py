@@ -1,4 +1,4 @@
-"""The page of many texts: files in, a table with labels out."""
+"""The tab for many texts: files in, a table with labels out."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from playwright.sync_api import expect
 
 from topics_page import TOPICS, downloaded, drop, file, rows
 
+pytestmark = pytest.mark.browser
+
 
 def test_a_text_file_is_dropped(page):
     drop(page, "letter.txt", "A swarm left the hive.")
     expect(page.locator("#text")).to_have_value("A swarm left the hive.")
     expect(rows(page).first.locator(".name")).to_have_text("beekeeping")
     page.set_input_files("#file", file("old.txt", "x\0y"))
-    expect(page.locator("#notice")).to_have_text("old.txt is not a text file.")
+    expect(page.locator("#notice")).to_have_text("old.txt is not a text file. Save it as plain text or CSV.")
 
 
 def test_a_table_comes_back_with_labels(page):
@@ -72,7 +74,7 @@ def test_several_texts_and_lines_of_one(open_page):
     expect(page.locator("#batch-progress")).to_contain_text("2 of 2")
 
 
-def test_a_run_is_stopped_and_gone_on_with(open_page):
+def test_a_stopped_run_can_be_resumed(open_page):
     page = open_page("many")
     page.set_input_files("#many-files", file("lines.txt", "honey\n" * 300))
     held = []
@@ -83,7 +85,7 @@ def test_a_run_is_stopped_and_gone_on_with(open_page):
     page.get_by_role("button", name="Stop").click()
     assert len(downloaded(page)) == 65
     page.unroute("**/v1/predict")
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Resume").click()
     expect(page.locator("#batch-progress")).to_contain_text("300 of 300")
     assert [line[1].split(";")[0] for line in downloaded(page)[1:]] == ["beekeeping"] * 300
 
@@ -102,13 +104,17 @@ def test_files_of_other_encodings(open_page):
         assert line[:2] == ["1", "Über den anchor und die Mäste"] and line[2].startswith("sailing;")
 
 
-def test_a_bad_file_says_where(open_page):
+def test_errors_name_the_line(open_page):
     page = open_page("many")
     for name, content, words in [
-        ("a.jsonl", '{"text": "x"}\n{nonsense}', "a.jsonl, line 2: this is not JSON."),
-        ("b.csv", "text,year\nx,1\ny", "b.csv, record 3: 1 cell, but the first row has 2."),
-        ("c.csv", 'text\n"open', "c.csv, record 2: a quotation mark is opened and never closed."),
-        ("d.txt", " \n", "d.txt is empty."),
+        ("a.jsonl", '{"text": "x"}\n{nonsense}', "a.jsonl, line 2: invalid JSON. Write one record per line."),
+        (
+            "b.csv",
+            "text,year\nx,1\ny",
+            "b.csv, record 3: 1 cell, but the first row has 2. Quote cells that contain the separator.",
+        ),
+        ("c.csv", 'text\n"open', "c.csv, record 2: unclosed quotation mark. Close or double it."),
+        ("d.txt", " \n", "d.txt is empty. Choose a file with texts."),
     ]:
         page.set_input_files("#many-files", file(name, content))
         expect(page.locator("#notice")).to_have_text(words)
@@ -119,7 +125,9 @@ def test_a_text_that_the_server_refuses_does_not_stop_the_others(open_page):
     lines = ["honey", "x" * 100_001, "wind", "flour"]
     page.set_input_files("#many-files", file("lines.txt", "\n".join(lines)))
     page.click("#batch-start")
-    expect(page.locator("#batch-progress")).to_contain_text("1 text got no labels; the first is row 2")
+    expect(page.locator("#batch-progress")).to_contain_text(
+        "1 text got no labels, first row 2: This text is too long"
+    )
     assert [line[1].split(";")[0] for line in downloaded(page)[1:]] == [
         "beekeeping",
         "",

@@ -1,4 +1,4 @@
-"""The page of one text: suggestions, the words behind them, decisions and where they go."""
+"""The tab for one text: suggestions, explanations, decisions and feedback."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ pytest.importorskip("playwright", reason="the tests of the page need playwright"
 
 from playwright.sync_api import expect
 
-from topics_page import PERCENT, TOPICS, kept, row, rows, write
+from topics_page import PERCENT, TOPICS, row, rows, stored, write
 from treetop.serve.served_model import version_of
+
+pytestmark = pytest.mark.browser
 
 FONT = re.compile(r"source-serif-4-(latin(?:-ext)?)-wght")
 
 
-def test_typing_gives_suggestions_with_scores_and_places(page):
+def test_typing_shows_suggestions_with_scores_and_paths(page):
     expect(page.locator("#suggestions-empty")).to_be_visible()
     page.locator("#text").press_sequentially("a camera on a tripod", delay=5)
     best = rows(page).first
@@ -33,7 +35,7 @@ def test_typing_gives_suggestions_with_scores_and_places(page):
     expect(rows(page)).to_have_count(0)
 
 
-def test_words_are_marked_while_a_label_is_pointed_at_or_focused(page):
+def test_words_are_highlighted_for_the_hovered_or_focused_label(page):
     write(page, "🔭🪐 the comet, a\n  telescope, and bread")
     marks = page.locator("#behind mark")
     expect(marks).to_have_count(0)
@@ -56,7 +58,7 @@ def test_words_are_marked_while_a_label_is_pointed_at_or_focused(page):
     expect(marks).to_have_count(0)
 
 
-def test_a_word_is_marked_wherever_it_stands(page):
+def test_every_occurrence_of_a_word_is_highlighted(page):
     write(page, "Comet, " + "comet " * 8 + "in a telescope")
     row(page, "astronomy").hover()
     expect(page.locator("#behind mark").filter(has_text=re.compile("^comet$", re.IGNORECASE))).to_have_count(
@@ -64,7 +66,7 @@ def test_a_word_is_marked_wherever_it_stands(page):
     )
 
 
-def test_marks_scroll_the_text_and_never_the_page(open_page):
+def test_highlights_scroll_the_text_but_never_the_page(open_page):
     page = open_page(viewport={"width": 390, "height": 700})
     write(page, "\n".join(["bread"] * 60) + "\na comet")
     place = row(page, "astronomy").locator(".name")
@@ -77,7 +79,7 @@ def test_marks_scroll_the_text_and_never_the_page(open_page):
     assert page.evaluate("scrollY") == before
 
 
-def test_why_shows_words_and_the_branches_of_the_tree(page):
+def test_explanations_show_words_and_the_tree_path(page):
     write(page, "roses need soil and compost")
     name = row(page, "gardening").locator(".name")
     name.click()
@@ -90,7 +92,7 @@ def test_why_shows_words_and_the_branches_of_the_tree(page):
     assert branch.count() >= 2 and "labels" in branch.first.inner_text()
 
 
-def test_places_stay_while_one_writes(page):
+def test_tree_paths_stay_while_typing(page):
     write(page, "roses need soil")
     expect(row(page, "gardening").locator(".place")).to_be_visible()
     page.route(
@@ -108,9 +110,7 @@ def test_a_model_that_cannot_explain(open_page):
     page.reload()
     page.fill("#text", "roses need soil")
     row(page, "gardening").locator(".name").click()
-    expect(row(page, "gardening").locator(".why")).to_have_text(
-        "This model cannot tell which words led to a label."
-    )
+    expect(row(page, "gardening").locator(".why")).to_have_text("This model cannot explain its suggestions.")
 
 
 def without_explanations(answer: dict) -> dict:
@@ -132,12 +132,12 @@ def test_more_suggestions_and_a_new_text(page):
 
 
 def test_decisions_reach_the_feedback_store(page, topics):
-    before = len(kept(topics))
+    before = len(stored(topics))
     write(page, "a saxophone and a camera")
     row(page, "music::jazz").locator(".check").click()
     row(page, "chess").locator(".cross").click()
     row(page, "weaving").locator(".cross").click()
-    row(page, "weaving").locator(".cross").click()  # taken back
+    row(page, "weaving").locator(".cross").click()  # undone
     page.fill("#add", "a label of mine")
     page.locator("#add-options [role=option]", has_text="as a new label").click()
     expect(page.locator("#chosen li")).to_have_text(["music::jazz", "a label of mine"])
@@ -145,7 +145,7 @@ def test_decisions_reach_the_feedback_store(page, topics):
     page.click("#save")
     expect(page.locator("#save")).to_have_text("Saved")
     expect(page.locator("#status")).to_have_text("Saved. Thank you.")
-    (line,) = kept(topics)[before:]
+    (line,) = stored(topics)[before:]
     assert line["text"] == "a saxophone and a camera"
     assert line["model"] == "topics" and line["version"] == version_of(topics)
     assert line["suggested"] == shown
@@ -167,7 +167,7 @@ def test_labels_can_be_copied(open_page):
     assert page.evaluate("navigator.clipboard.readText()") == "beekeeping\nchess"
 
 
-def test_labels_are_copied_where_there_is_no_modern_clipboard(open_page):
+def test_labels_are_copied_without_the_clipboard_api(open_page):
     page = open_page()
     page.add_init_script("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
     page.reload()
@@ -180,8 +180,8 @@ def test_labels_are_copied_where_there_is_no_modern_clipboard(open_page):
     expect(page.locator("#add")).to_have_value("beekeeping")
 
 
-def test_another_model_begins_anew(open_page, topics, tmp_path):
-    with browser.serving(topics, f"other={topics}", feedback=tmp_path / "kept.sqlite") as (address, _):
+def test_another_model_clears_the_decisions(open_page, topics, tmp_path):
+    with browser.serving(topics, f"other={topics}", feedback=tmp_path / "stored.sqlite") as (address, _):
         page = open_page(address=address)
         write(page, "the anchor")
         row(page, "sailing").locator(".check").click()
@@ -195,19 +195,21 @@ def test_another_model_begins_anew(open_page, topics, tmp_path):
         expect(page.get_by_role("heading", name="other")).to_be_visible()
 
 
-def test_nothing_comes_from_elsewhere(page, page_address):
-    asked = []
+def test_the_page_loads_no_external_resources(page, page_address):
+    responses = []
 
-    def on_response(answer):
-        asked.append(answer)
+    def on_response(response):
+        responses.append(response)
 
     page.on("response", on_response)
     page.reload()
     write(page, "Žluťoučký kůň pod hvězdami, a comet")
-    assert {answer.status for answer in asked} <= {200, 304}  # 304: the browser has it already
-    assert all(answer.url.startswith(page_address) for answer in asked)
-    assert {"latin", "latin-ext"} <= {found[1] for answer in asked if (found := FONT.search(answer.url))}
-    styles = next(answer for answer in asked if answer.url.endswith("style.css"))
+    assert {response.status for response in responses} <= {200, 304}  # 304: cached by the browser
+    assert all(response.url.startswith(page_address) for response in responses)
+    assert {"latin", "latin-ext"} <= {
+        found[1] for response in responses if (found := FONT.search(response.url))
+    }
+    styles = next(response for response in responses if response.url.endswith("style.css"))
     assert styles.headers["cache-control"] == "no-cache"
 
 
@@ -222,7 +224,7 @@ def test_type_ahead_finds_any_label(page):
     page.keyboard.press("ArrowDown")
     expect(page.locator("#add")).to_have_attribute("aria-activedescendant", "add-option-1")
     page.keyboard.press("ArrowUp")
-    page.keyboard.press("ArrowUp")  # round to the last
+    page.keyboard.press("ArrowUp")  # wraps around to the last
     expect(options.nth(2)).to_have_attribute("aria-selected", "true")
     page.keyboard.press("Escape")
     expect(options.first).to_be_hidden()
@@ -232,13 +234,13 @@ def test_type_ahead_finds_any_label(page):
     page.keyboard.press("Enter")
     expect(page.locator("#chosen li")).to_have_text(["music::jazz"])
     page.locator("#add").press_sequentially("zzz")
-    expect(options).to_have_text([re.compile("no label has this")])
-    page.keyboard.press("Enter")  # a new label is taken only on purpose
+    expect(options).to_have_text([re.compile("no label matches")])
+    page.keyboard.press("Enter")  # a new label is never preselected
     expect(page.locator("#chosen li")).to_have_count(1)
 
 
 def test_everything_works_from_the_keyboard(page, topics):
-    before = len(kept(topics))
+    before = len(stored(topics))
     page.keyboard.press("Tab")
     expect(page.locator(".skip")).to_be_focused()
     page.keyboard.press("Enter")
@@ -256,9 +258,7 @@ def test_everything_works_from_the_keyboard(page, topics):
     page.keyboard.press("r")
     page.keyboard.press("End")
     expect(rows(page).nth(9).locator(".name")).to_be_focused()
-    for _ in range(
-        5
-    ):  # accept and reject of this row, "show more", the chosen label, a field for another one
+    for _ in range(5):  # accept, reject, "show more", the chosen label, the field for another one
         page.keyboard.press("Tab")
     expect(page.locator("#add")).to_be_focused()
     page.keyboard.type("chess")
@@ -266,12 +266,12 @@ def test_everything_works_from_the_keyboard(page, topics):
     page.keyboard.press("Enter")
     page.keyboard.press("Control+Enter")
     expect(page.locator("#save")).to_have_text("Saved")
-    (line,) = kept(topics)[before:]
+    (line,) = stored(topics)[before:]
     assert line["accepted"] + line["added"] == ["geology", "chess"]
     assert line["rejected"] == [second]
 
 
-def test_tabs_follow_the_arrows_and_the_address(page):
+def test_tabs_follow_the_arrow_keys_and_the_url(page):
     page.locator("#tab-suggest").focus()
     page.keyboard.press("ArrowRight")
     expect(page.locator("#many")).to_be_visible()

@@ -1,4 +1,4 @@
-"""The server's routes, in this process: answers, refusals, keys, headers, feedback, Annif's interface."""
+"""The server's routes, in this process: responses, errors, keys, headers, feedback, Annif's interface."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def model(folder) -> Any:
     return treetop.load(folder)
 
 
-def client(folder: Path | dict[str, Path], tmp: Path, **settings: Any) -> TestClient:
+def make_client(folder: Path | dict[str, Path], tmp: Path, **settings: Any) -> TestClient:
     folders = folder if isinstance(folder, dict) else {"small": folder}
     config = ServeConfig(**({"feedback": str(tmp / "feedback.sqlite"), "watch": 0} | settings))
     return TestClient(
@@ -47,13 +47,13 @@ def client(folder: Path | dict[str, Path], tmp: Path, **settings: Any) -> TestCl
 
 @pytest.fixture(scope="module")
 def server(folder, tmp_path_factory):
-    with client(folder, tmp_path_factory.mktemp("feedback")) as asked:
-        yield asked
+    with make_client(folder, tmp_path_factory.mktemp("feedback")) as client:
+        yield client
 
 
-def ask(server: TestClient, body: Any) -> Any:
-    answer = server.post("/v1/predict", json=body)
-    return answer.status_code, answer.json()
+def predict(server: TestClient, body: Any) -> Any:
+    response = server.post("/v1/predict", json=body)
+    return response.status_code, response.json()
 
 
 # -- predictions ---------------------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ def ask(server: TestClient, body: Any) -> Any:
 
 def test_predictions_are_those_of_the_model(server, model) -> None:
     texts = list(examples().texts)[:20]
-    status, answer = ask(server, {"texts": texts, "k": 4})
+    status, answer = predict(server, {"texts": texts, "k": 4})
     assert status == 200 and answer["model"] == "small" and len(answer["results"]) == len(texts)
     for expected, result in zip(model.predict(texts, 4), answer["results"], strict=True):
         assert [entry["label"] for entry in result["labels"]] == [label for label, _ in expected]
@@ -69,37 +69,37 @@ def test_predictions_are_those_of_the_model(server, model) -> None:
         assert (scores == np.array([score for _, score in expected], np.float32)).all()
 
 
-def test_one_text_and_several_give_the_same(server) -> None:
-    one = ask(server, {"text": TEXT})[1]["results"]
+def test_one_text_or_several_same_predictions(server) -> None:
+    one = predict(server, {"text": TEXT})[1]["results"]
     assert (
         one
-        == ask(server, {"texts": [TEXT]})[1]["results"]
-        == [ask(server, {"texts": [TEXT, "x"]})[1]["results"][0]]
+        == predict(server, {"texts": [TEXT]})[1]["results"]
+        == [predict(server, {"texts": [TEXT, "x"]})[1]["results"][0]]
     )
     assert len(one[0]["labels"]) == 10
 
 
-def test_k_beyond_the_labels_gives_all_and_a_threshold_cuts(server, model) -> None:
-    everything = ask(server, {"text": TEXT, "k": 1000})[1]["results"][0]["labels"]
+def test_k_above_the_number_of_labels_and_threshold(server, model) -> None:
+    everything = predict(server, {"text": TEXT, "k": 1000})[1]["results"][0]["labels"]
     assert len(everything) <= len(model.labels)
-    some = ask(server, {"text": TEXT, "k": 1000, "threshold": 0.2})[1]["results"][0]["labels"]
+    some = predict(server, {"text": TEXT, "k": 1000, "threshold": 0.2})[1]["results"][0]["labels"]
     assert some == [entry for entry in everything if entry["score"] > 0.2] and 0 < len(some) < len(everything)
 
 
-def test_an_empty_text_is_answered(server) -> None:
-    assert ask(server, {"text": ""})[0] == 200
+def test_empty_text(server) -> None:
+    assert predict(server, {"text": ""})[0] == 200
 
 
-def test_words_of_an_explanation_stand_in_the_text(server, model) -> None:
+def test_words_of_an_explanation_are_at_their_positions(server, model) -> None:
     text = "ein Äuto: fahren, 🐈 bremsen und parken"
-    status, answer = ask(server, {"text": text, "k": 2, "explain": True})
+    status, answer = predict(server, {"text": text, "k": 2, "explain": True})
     assert status == 200
     best = answer["results"][0]["labels"][0]
     assert best["label"] == "Über-Straße" and best["path"][-1] == "Über-Straße"
     assert {"fahren", "bremsen", "parken"} <= {entry["word"] for entry in best["words"]}
     for entry in best["words"]:
         assert text[entry["start"] : entry["end"]] == entry["word"]
-    # What the words add is what the explanation's terms add, over the whole path.
+    # The words' weights sum to the contributions of the explanation's terms, over the whole path.
     explanation = model.explain(text, "Über-Straße")
     terms = [term for step in explanation.path for term in step.terms if term.spans]
     assert sum(e["weight"] for e in best["words"]) == pytest.approx(
@@ -107,21 +107,19 @@ def test_words_of_an_explanation_stand_in_the_text(server, model) -> None:
     )
 
 
-def test_so_many_labels_are_explained(folder, tmp_path) -> None:
-    with client(folder, tmp_path, max_explained=6) as server:
-        results = ask(server, {"texts": [TEXT, "pan oven"], "k": 5, "explain": True})[1]["results"]
+def test_explained_labels_are_shared_evenly_among_texts(folder, tmp_path) -> None:
+    with make_client(folder, tmp_path, max_explained=6) as server:
+        results = predict(server, {"texts": [TEXT, "pan oven"], "k": 5, "explain": True})[1]["results"]
     assert [["words" in entry for entry in result["labels"]] for result in results] == [
         [True] * 3 + [False] * 2
     ] * 2
 
 
-def test_no_more_labels_are_explained_than_may_be_nor_longer_than_one_waits(
-    folder, tmp_path, monkeypatch
-) -> None:
+def test_explanations_stop_at_their_limit_and_at_the_timeout(folder, tmp_path, monkeypatch) -> None:
     from treetop.methods.base import Method
 
-    with client(folder, tmp_path, max_explained=3, timeout=0.4) as server:
-        results = ask(server, {"texts": [TEXT] * 5, "k": 2, "explain": True})[1]["results"]
+    with make_client(folder, tmp_path, max_explained=3, timeout=0.4) as server:
+        results = predict(server, {"texts": [TEXT] * 5, "k": 2, "explain": True})[1]["results"]
         assert [["words" in entry for entry in result["labels"]] for result in results] == [
             [True, False]
         ] * 3 + [[False, False]] * 2
@@ -130,17 +128,17 @@ def test_no_more_labels_are_explained_than_may_be_nor_longer_than_one_waits(
         monkeypatch.setattr(
             Method, "explain", lambda *given: (calls.append(""), time.sleep(0.3), quick(*given))[2]
         )
-        status, answer = ask(server, {"texts": [TEXT] * 3, "k": 1, "explain": True})
+        status, answer = predict(server, {"texts": [TEXT] * 3, "k": 1, "explain": True})
         assert status == 503 and "0.4 s" in answer["error"]
         monkeypatch.setattr(Method, "explain", quick)
-        assert ask(server, {"text": TEXT, "k": 1, "explain": True})[0] == 200
-        assert len(calls) == 2  # the third began too late
+        assert predict(server, {"text": TEXT, "k": 1, "explain": True})[0] == 200
+        assert len(calls) == 2  # the third would have started too late
 
 
 def test_explanations_of_ensembles_have_parts(folder, tmp_path) -> None:
     treetop.Ensemble([treetop.load(folder), treetop.load(folder)]).save(tmp_path / "both")
-    with client({"both": tmp_path / "both"}, tmp_path) as server:
-        status, answer = ask(server, {"text": TEXT, "k": 1, "explain": True})
+    with make_client({"both": tmp_path / "both"}, tmp_path) as server:
+        status, answer = predict(server, {"text": TEXT, "k": 1, "explain": True})
     best = answer["results"][0]["labels"][0]
     assert status == 200 and len(best["parts"]) == 2 and best["path"] and best["words"]
 
@@ -154,22 +152,22 @@ def test_explanations_of_ensembles_have_parts(folder, tmp_path) -> None:
         ({"texts": ["a", 7]}, 422, "texts.1"),
         ({"text": None}, 422, "text"),
         ({"text": "a", "k": 0}, 422, "k:"),
-        ({"text": "a", "k": 1001}, 422, "at most 1,000"),
+        ({"text": "a", "k": 1001}, 422, "limit of 1,000"),
         ({"text": "a", "k": "5"}, 422, "k:"),
         ({"text": "a", "k": True}, 422, "k:"),
         ({"text": "a", "k": 10**40}, 422, "k"),
         ({"text": "a", "threshold": 1.5}, 422, "threshold"),
         ({"text": "a", "treshold": 0.5}, 422, "'treshold'"),
-        ({"text": "a", "model": "other"}, 404, "there are: small"),
+        ({"text": "a", "model": "other"}, 404, "available: small"),
         ({"text": "a" * 100_001}, 422, "100,001 characters"),
         ({"texts": ["a"] * 257}, 422, "257"),
-        ({"texts": ["a"] * 100, "k": 1000}, 422, "too many"),
+        ({"texts": ["a"] * 100, "k": 1000}, 422, "limit of 50,000"),
         ([], 422, "the request"),
         ("text", 422, "the request"),
     ],
 )
-def test_a_bad_request_gets_one_sentence(server, body, status, words) -> None:
-    found, answer = ask(server, body)
+def test_bad_requests_get_one_sentence(server, body, status, words) -> None:
+    found, answer = predict(server, body)
     assert found == status and set(answer) == {"error"} and words in answer["error"], answer
 
 
@@ -190,20 +188,20 @@ def test_a_bad_request_gets_one_sentence(server, body, status, words) -> None:
         (b'{"text": "' + b"a" * 10_000_000 + b'"}', "application/json", 413),
     ],
 )
-def test_garbage_is_refused(server, raw, kind, status) -> None:
+def test_invalid_bodies_are_refused(server, raw, kind, status) -> None:
     answer = server.post("/v1/predict", content=raw, headers={"content-type": kind})
     assert answer.status_code == status and set(answer.json()) == {"error"}, answer.text
 
 
-def test_many_errors_in_one_body_cost_little(server) -> None:
+def test_bodies_with_many_errors_are_refused_fast(server) -> None:
     for body in ({"texts": [1] * 1_000_000}, {f"a{n}": 1 for n in range(300_000)}):
         began = time.monotonic()
-        assert ask(server, body)[0] in (413, 422)
+        assert predict(server, body)[0] in (413, 422)
         assert time.monotonic() - began < 5
 
 
-def test_a_failure_inside_is_not_told(folder, tmp_path, monkeypatch) -> None:
-    with client(folder, tmp_path) as server:
+def test_internal_errors_reveal_nothing(folder, tmp_path, monkeypatch) -> None:
+    with make_client(folder, tmp_path) as server:
         monkeypatch.setattr("treetop.serve.served_model.ServedModel.predict", lambda *_: 1 / 0)
         answer = server.post("/v1/predict", json={"text": "a"})
         assert answer.status_code == 500 and "ZeroDivision" not in answer.text and "Trace" not in answer.text
@@ -211,13 +209,13 @@ def test_a_failure_inside_is_not_told(folder, tmp_path, monkeypatch) -> None:
         assert server.post("/v1/predict", json={"text": "a"}).status_code == 200
 
 
-def test_one_bad_text_does_not_spoil_a_batch(folder, tmp_path) -> None:
-    """A model that fails on some texts answers the other requests of the same batch."""
+def test_a_failing_text_fails_only_its_own_request(folder, tmp_path) -> None:
+    """The other requests of the same batch get their predictions."""
     from treetop.serve.batching import Batcher
-    from treetop.serve.metrics import Meters
+    from treetop.serve.metrics import Metrics
     from treetop.serve.served_model import load_served
 
-    class Fussy:
+    class FailsOnBad:
         def __init__(self) -> None:
             self.inner = load_served("small", folder, {}, verify=True)
 
@@ -230,10 +228,10 @@ def test_one_bad_text_does_not_spoil_a_batch(folder, tmp_path) -> None:
     import asyncio
 
     async def work() -> list[Any]:
-        fussy = Fussy()
-        batcher = Batcher(lambda: fussy, Meters(), batch=8, wait_s=0, most_waiting=99, timeout_s=9)  # type: ignore[arg-type,return-value]
+        model = FailsOnBad()
+        batcher = Batcher(lambda: model, Metrics(), batch=8, wait_s=0, max_waiting=99, timeout_s=9)  # type: ignore[arg-type,return-value]
         rows = lambda served, predictions, first, last: f"{last - first} {len(predictions)}".encode()  # noqa: E731
-        jobs = [batcher.answer([text], 2, rows) for text in ("first", "a", "bad", "b", "c")]
+        jobs = [batcher.predict([text], 2, rows) for text in ("first", "a", "bad", "b", "c")]
         done = await asyncio.gather(*jobs, return_exceptions=True)
         batcher.close()
         return done
@@ -245,27 +243,27 @@ def test_one_bad_text_does_not_spoil_a_batch(folder, tmp_path) -> None:
 # -- models, card, labels ------------------------------------------------------------------------------------
 
 
-def test_models_are_loaded_with_what_predictions_can_be_given(folder) -> None:
+def test_models_are_loaded_with_prediction_settings(folder) -> None:
     config = ServeConfig(threads=2, device="cpu", int8=True, feedback="none", watch=0)
-    assert config.at_prediction == {"threads": 2, "device": "cpu", "int8": True}
+    assert config.load_settings == {"threads": 2, "device": "cpu", "int8": True}
     services = Services({"small": folder}, config)
     assert services.models["small"].served.model.config.threads == 2
     services.close()
 
 
-def test_models_and_their_names(folder, tmp_path) -> None:
+def test_several_models_by_name(folder, tmp_path) -> None:
     save_model(tmp_path / "other", "zebras")
-    with client({"small": folder, "b": tmp_path / "other"}, tmp_path) as server:
+    with make_client({"small": folder, "b": tmp_path / "other"}, tmp_path) as server:
         answer = server.get("/v1/models").json()
         assert [(m["name"], m["default"]) for m in answer["models"]] == [("small", True), ("b", False)]
         assert answer["models"][0]["version"] != answer["models"][1]["version"]
         assert answer["limits"]["texts"] == 256 and answer["feedback"] is True
-        status, found = ask(server, {"text": "zebra quark violet", "k": 1, "model": "b"})
+        status, found = predict(server, {"text": "zebra quark violet", "k": 1, "model": "b"})
         assert status == 200 and found["results"][0]["labels"][0]["label"].startswith("zebras")
 
 
-def test_many_wishes_to_load_again_are_two(tmp_path, monkeypatch) -> None:
-    """The one that is under way, and one for what may have changed since it began."""
+def test_simultaneous_refreshes_are_merged(tmp_path, monkeypatch) -> None:
+    """Into the running one, and one for changes since it started."""
     import asyncio
 
     from treetop.serve import models
@@ -277,15 +275,15 @@ def test_many_wishes_to_load_again_are_two(tmp_path, monkeypatch) -> None:
         models, "load_served", lambda *given, **named: (loads.append(given), quick(*given, **named))[1]
     )
 
-    async def wish(times: int) -> None:
+    async def refresh(times: int) -> None:
         await asyncio.gather(*(services.models.refresh(always=True) for _ in range(times)))
 
-    asyncio.run(wish(10))
+    asyncio.run(refresh(10))
     assert len(loads) == 2
     services.close()
 
 
-def test_a_model_that_is_saved_while_others_load_is_taken_up(tmp_path, monkeypatch) -> None:
+def test_a_model_saved_while_others_load_is_reloaded(tmp_path, monkeypatch) -> None:
     import asyncio
 
     from treetop.serve import models
@@ -307,7 +305,7 @@ def test_a_model_that_is_saved_while_others_load_is_taken_up(tmp_path, monkeypat
 
 
 def test_names_of_models(tmp_path) -> None:
-    (tmp_path / "current").symlink_to(tmp_path / "v1")  # swapped to v2 one day
+    (tmp_path / "current").symlink_to(tmp_path / "v1")  # may point to v2 later
     assert list(named_folders([f"{tmp_path}/current/"])) == ["current"]
     assert list(named_folders(["a/b/small", "x=a/b/small"])) == ["small", "x"]
     for bad in (["a/b", "c/b"], ["a b"], ["é=x"], []):
@@ -315,8 +313,8 @@ def test_names_of_models(tmp_path) -> None:
             named_folders(bad)
 
 
-def test_a_card_has_what_is_known_and_what_was_measured(folder, tmp_path, run) -> None:
-    with client(folder, tmp_path) as server:
+def test_model_card(folder, tmp_path, run) -> None:
+    with make_client(folder, tmp_path) as server:
         card = server.get("/v1/models/small/card").json()
         assert card["method"] == "xr-linear" and card["evaluation"] is None
         assert card["long_tail"]["points"][0] == [1, 8]
@@ -327,8 +325,8 @@ def test_a_card_has_what_is_known_and_what_was_measured(folder, tmp_path, run) -
         assert measured["source"] == "test.jsonl" and measured["metrics"]["P@1"] > 90
         assert [bucket["name"] for bucket in measured["by_frequency"]] == ["unseen", "tail", "middle", "head"]
         assert server.get("/v1/models/other/card").status_code == 404
-    save_model(folder, seed=1)  # another version: the figures are not its own
-    with client(folder, tmp_path) as server:
+    save_model(folder, seed=1)  # another version: the metrics are not shown
+    with make_client(folder, tmp_path) as server:
         assert server.get("/v1/models/small/card").json()["evaluation"] is None
 
 
@@ -347,8 +345,8 @@ def test_label_search_route(server) -> None:
 
 def test_feedback_becomes_training_data(folder, tmp_path, run) -> None:
     file = tmp_path / "feedback.sqlite"
-    with client(folder, tmp_path) as server:
-        told = [
+    with make_client(folder, tmp_path) as server:
+        entries = [
             {
                 "text": "zebra quark violet",
                 "accepted": ["animals"],
@@ -365,7 +363,7 @@ def test_feedback_becomes_training_data(folder, tmp_path, run) -> None:
             {"text": "nothing right", "rejected": ["music"]},
             {"text": "piano song", "rejected": ["music"], "added": ["Über-Straße"]},
         ]
-        ids = [server.post("/v1/feedback", json=item) for item in told]
+        ids = [server.post("/v1/feedback", json=item) for item in entries]
         assert [answer.status_code for answer in ids] == [201] * 4
         assert [answer.json()["id"] for answer in ids] == [1, 2, 3, 4]
     connection = sqlite3.connect(file)
@@ -379,14 +377,18 @@ def test_feedback_becomes_training_data(folder, tmp_path, run) -> None:
     connection.close()
     out = tmp_path / "new.jsonl"
     done = run("data", "from-feedback", file, "--output", out, quiet=False)
-    assert done.code == 0 and "2 examples from 4 feedbacks, 1 texts" in done.err and "--after 4" in done.err
+    assert (
+        done.code == 0
+        and "2 training examples from 4 feedback entries; 1 text without" in done.err
+        and "--after 4" in done.err
+    )
     read = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
     assert [(item["text"], item["labels"]) for item in read] == [
         ("zebra quark violet", ["animals", "stripes"]),
         ("piano song", ["Über-Straße"]),
     ]
     run("data", "from-feedback", file, "--output", out, "--after", 4).sentence(
-        2, "feedback.sqlite", "after number 4"
+        2, "feedback.sqlite", "after id 4"
     )
     run("data", "from-feedback", file, "--output", out, "--model", "b").sentence(2, "'b'")
     save_model(tmp_path / "model", keep_data=True)
@@ -404,20 +406,20 @@ def test_a_commit_is_on_disk_when_it_returns(tmp_path) -> None:
     connection.close()
 
 
-def test_feedback_is_not_written_where_nobody_finds_it(folder, tmp_path) -> None:
+def test_feedback_is_refused_while_its_file_is_moved(folder, tmp_path) -> None:
     file, away = tmp_path / "feedback.sqlite", tmp_path / "old.sqlite"
 
-    def tell(server: TestClient, text: str) -> int:
+    def send(server: TestClient, text: str) -> int:
         return server.post("/v1/feedback", json={"text": text, "added": ["b"]}).status_code
 
-    with client(folder, tmp_path, feedback=str(file)) as server:
-        assert tell(server, "first") == 201
+    with make_client(folder, tmp_path, feedback=str(file)) as server:
+        assert send(server, "first") == 201
         file.rename(away)
-        assert tell(server, "second") == 503 and not file.exists()
+        assert send(server, "second") == 503 and not file.exists()
         file.write_bytes(b"")  # another file of that name
-        assert tell(server, "third") == 503
+        assert send(server, "third") == 503
         away.rename(file)
-        assert tell(server, "fourth") == 201
+        assert send(server, "fourth") == 201
     texts = [row[0] for row in sqlite3.connect(file).execute("SELECT text FROM feedback ORDER BY id")]
     assert texts == ["first", "fourth"]
 
@@ -426,7 +428,7 @@ def test_from_feedback_refuses_other_files(run, tmp_path) -> None:
     (tmp_path / "x").write_text("no database " * 100)
     sqlite3.connect(tmp_path / "empty.sqlite").close()
     for name, words in (
-        ("x", "not a file of feedback"),
+        ("x", "not a feedback file"),
         ("empty.sqlite", "feedback"),
         ("none", "no such file"),
     ):
@@ -453,13 +455,13 @@ def test_bad_feedback_is_refused(server, body) -> None:
     assert answer.status_code == 422 and set(answer.json()) == {"error"}
 
 
-def test_a_label_cannot_be_right_and_wrong(server) -> None:
+def test_a_label_cannot_be_correct_and_wrong(server) -> None:
     answer = server.post("/v1/feedback", json={"text": "a", "accepted": ["b"], "rejected": ["b"]})
     assert answer.status_code == 409 and "'b'" in answer.json()["error"]
 
 
 def test_feedback_can_be_off(folder, tmp_path) -> None:
-    with client(folder, tmp_path, feedback="none") as server:
+    with make_client(folder, tmp_path, feedback="none") as server:
         answer = server.post("/v1/feedback", json={"text": "a", "accepted": ["b"]})
         assert answer.status_code == 503 and "no feedback" in answer.json()["error"]
         assert server.get("/v1/models").json()["feedback"] is False
@@ -469,7 +471,7 @@ def test_feedback_can_be_off(folder, tmp_path) -> None:
 # -- safety --------------------------------------------------------------------------------------------------
 
 
-def test_every_answer_has_the_headers(server) -> None:
+def test_every_response_has_the_security_headers(server) -> None:
     for path in ("/", "/docs", "/healthz", "/v1/models", "/nothing", "/v1/predict", "/static/nothing"):
         headers = server.get(path).headers
         assert "default-src 'none'" in headers["content-security-policy"]
@@ -478,19 +480,19 @@ def test_every_answer_has_the_headers(server) -> None:
         assert (headers.get("cache-control") == "no-store") == path.startswith("/v1")
 
 
-def test_only_its_own_names_reach_a_server_on_loopback(folder, tmp_path) -> None:
-    with client(folder, tmp_path, allow_host=("labels.example",)) as server:
+def test_a_server_on_loopback_accepts_only_its_own_host_names(folder, tmp_path) -> None:
+    with make_client(folder, tmp_path, allow_host=("labels.example",)) as server:
         for host in ("127.0.0.1:8000", "localhost", "[::1]:80", "labels.example", "LABELS.example:1"):
             assert server.get("/v1/models", headers={"host": host}).status_code == 200
         for host in ("evil.example", "127.0.0.1.evil.example", ""):
             assert server.get("/v1/models", headers={"host": host}).status_code == 421
-    with client(folder, tmp_path, host="0.0.0.0") as server:
+    with make_client(folder, tmp_path, host="0.0.0.0") as server:
         assert server.get("/v1/models", headers={"host": "any.example"}).status_code == 200
 
 
 def test_keys(folder, tmp_path) -> None:
     (tmp_path / "keys").write_text("# of eva\nsecret-key-of-eva\n\nanother-secret-key\n")
-    with client(folder, tmp_path, api_keys=str(tmp_path / "keys")) as server:
+    with make_client(folder, tmp_path, api_keys=str(tmp_path / "keys")) as server:
         for path in ("/healthz", "/readyz", "/", "/docs", "/openapi.json"):
             assert server.get(path).status_code == 200
             assert "small" not in server.get(path).text  # the model's name
@@ -513,18 +515,18 @@ def test_keys(folder, tmp_path) -> None:
     for content in ("", "# none\n", "short\n"):
         (tmp_path / "keys").write_text(content)
         with pytest.raises(ConfigError, match="key"):
-            client(folder, tmp_path, api_keys=str(tmp_path / "keys"))
+            make_client(folder, tmp_path, api_keys=str(tmp_path / "keys"))
 
 
-def test_other_origins_only_where_asked(folder, tmp_path) -> None:
-    with client(folder, tmp_path, cors_origin=("https://a.example",)) as server:
+def test_other_origins_need_permission(folder, tmp_path) -> None:
+    with make_client(folder, tmp_path, cors_origin=("https://a.example",)) as server:
         for origin, allowed in (("https://a.example", "https://a.example"), ("https://b.example", None)):
             answer = server.post("/v1/predict", json={"text": "a"}, headers={"origin": origin})
             assert answer.status_code == 200
             assert answer.headers.get("access-control-allow-origin") == allowed
     (tmp_path / "keys").write_text("secret-key-of-eva\n")
     keys = {"api_keys": str(tmp_path / "keys")}
-    with client(folder, tmp_path, cors_origin=("https://a.example",), **keys) as server:
+    with make_client(folder, tmp_path, cors_origin=("https://a.example",), **keys) as server:
         origin = {"origin": "https://a.example"}
         asks = origin | {
             "access-control-request-method": "POST",
@@ -533,15 +535,15 @@ def test_other_origins_only_where_asked(folder, tmp_path) -> None:
         assert server.options("/v1/predict", headers=asks).status_code == 200
         refused = server.post("/v1/predict", json={"text": "a"}, headers=origin)
         assert refused.status_code == 401
-        assert refused.headers["access-control-allow-origin"] == "https://a.example"  # its page may say why
+        assert refused.headers["access-control-allow-origin"] == "https://a.example"  # may show the error
 
 
-def test_files_outside_the_page_are_not_given(server) -> None:
+def test_files_outside_the_page_are_not_served(server) -> None:
     for path in ("/static/../app.py", "/static/%2e%2e/app.py", "/static/..%2fapp.py", "/static//etc/passwd"):
         assert server.get(path).status_code == 404
 
 
-def test_too_much_waiting_is_turned_away_and_recovers(folder, tmp_path, monkeypatch) -> None:
+def test_a_full_queue_refuses_requests_and_recovers(folder, tmp_path, monkeypatch) -> None:
     import asyncio
 
     import httpx
@@ -554,10 +556,10 @@ def test_too_much_waiting_is_turned_away_and_recovers(folder, tmp_path, monkeypa
 
     async def work() -> tuple[list[httpx.Response], httpx.Response]:
         transport = httpx.ASGITransport(app)  # type: ignore[arg-type]
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as asked:
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
             body = {"text": "a"}
-            many = await asyncio.gather(*(asked.post("/v1/predict", json=body) for _ in range(40)))
-            return many, await asked.post("/v1/predict", json=body)
+            many = await asyncio.gather(*(client.post("/v1/predict", json=body) for _ in range(40)))
+            return many, await client.post("/v1/predict", json=body)
 
     many, after = asyncio.run(work())
     statuses = [answer.status_code for answer in many]
@@ -570,7 +572,7 @@ def test_a_slow_model_times_out(folder, tmp_path, monkeypatch) -> None:
     from treetop.serve.served_model import ServedModel
 
     fast = ServedModel.predict
-    with client(folder, tmp_path, timeout=0.2) as server:
+    with make_client(folder, tmp_path, timeout=0.2) as server:
         monkeypatch.setattr(ServedModel, "predict", lambda *given: (time.sleep(0.6), fast(*given))[1])
         began = time.monotonic()
         answer = server.post("/v1/predict", json={"text": "a"})
@@ -582,8 +584,8 @@ def test_a_slow_model_times_out(folder, tmp_path, monkeypatch) -> None:
 # -- the rest ------------------------------------------------------------------------------------------------
 
 
-def test_figures_for_prometheus(folder, tmp_path) -> None:
-    with client(folder, tmp_path) as server:
+def test_metrics_for_prometheus(folder, tmp_path) -> None:
+    with make_client(folder, tmp_path) as server:
         for _ in range(3):
             server.post("/v1/predict", json={"texts": ["a", "b"]})
         server.get("/made/up/by/a/client")
@@ -607,13 +609,13 @@ def test_what_cannot_be_served(folder, tmp_path, run) -> None:
     run("serve", folder, folder).sentence(2, "two models")
     run("serve", folder, "--workers", "0").sentence(2, "workers")
     run("serve", folder, "--port", 0, "--feedback", tmp_path / "no" / "such.sqlite").sentence(
-        1, "such.sqlite", "kept"
+        1, "such.sqlite", "cannot store feedback"
     )
     run("serve", folder, "--host", "192.0.2.1", "--feedback", "none").sentence(1, "192.0.2.1")
     X, Y = np.eye(6, dtype=np.float32), np.eye(6, dtype=np.float32)
     treetop.XRLinear().fit(X, Y).save(tmp_path / "matrix")
     with pytest.raises(ModelError, match="features"):
-        client({"m": tmp_path / "matrix"}, tmp_path)
+        make_client({"m": tmp_path / "matrix"}, tmp_path)
 
 
 def test_annif_projects(server) -> None:

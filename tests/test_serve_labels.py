@@ -1,4 +1,4 @@
-"""Label search: against a plain search through all names."""
+"""Label search, compared with a plain search through all names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from treetop.strings import Strings
 
 
 def plain(labels: list[str], texts: list[str] | None, counts: list[int], query: str, limit: int) -> list[str]:
-    """Labels in which a word begins with the query, then those that have it anywhere; frequent ones first."""
+    """Labels in which a word begins with the query, then those that contain it; frequent ones first."""
     wanted = normalised(query).strip()
     order = sorted(range(len(labels)), key=lambda row: (-counts[row], row))
     names = [

@@ -1,13 +1,16 @@
-"""The load generator counts what happens. Timings themselves are never tested."""
+"""The load generator counts requests and responses. Timings themselves are not tested."""
 
 from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 import bench_paths  # noqa: F401
 import load
 from small_servers import Live, live, save_model
 
+pytestmark = pytest.mark.process
 TEXT = "cat dog horse"
 
 

@@ -1,4 +1,4 @@
-"""What the tests of the page share: a dozen topics, how to use the page, how to see what came of it."""
+"""Helpers for the tests of the page: a model of a dozen topics, actions on the page, and their results."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ TOPICS = {
 
 
 def make_model(folder: Path) -> None:
-    """A label tree over the topics, with scores that are probabilities and figures for its card."""
+    """Saves a calibrated tree model of the topics, with metrics for its card."""
     from treetop.serve.card import measure
 
-    drawn = random.Random(0)
+    rng = random.Random(0)
     texts, labels = [], []
     for topic, words in TOPICS.items():
         for _ in range(12):
-            other = drawn.choice(list(TOPICS))
-            chosen = drawn.sample(words.split(), 3) + drawn.sample(TOPICS[other].split(), 1)
+            other = rng.choice(list(TOPICS))
+            chosen = rng.sample(words.split(), 3) + rng.sample(TOPICS[other].split(), 1)
             texts.append(f"about the {' and the '.join(chosen)}")
             labels.append([topic])
     data = Dataset.from_texts(texts, labels)
@@ -57,7 +57,7 @@ def rows(page: Page):
 
 
 def write(page: Page, text: str) -> None:
-    """Writes a text and waits for the words behind the suggestions."""
+    """Enters a text and waits for the explanations of its suggestions."""
     with page.expect_response(lambda answer: "explain" in (answer.request.post_data or "")):
         page.fill("#text", text)
     expect(rows(page).first.locator(".words")).to_be_attached()
@@ -67,8 +67,8 @@ def row(page: Page, label: str):
     return rows(page).filter(has=page.locator(".name", has_text=label)).first
 
 
-def kept(topics: Path) -> list[dict]:
-    """What the feedback store holds."""
+def stored(topics: Path) -> list[dict]:
+    """The entries of the feedback store."""
     with contextlib.closing(sqlite3.connect(topics.parent / "feedback.sqlite")) as store:
         store.row_factory = sqlite3.Row
         found = [dict(line) for line in store.execute("SELECT * FROM feedback ORDER BY id")]
@@ -82,10 +82,10 @@ def file(name: str, content: str) -> dict:
 
 def drop(page: Page, name: str, content: str) -> None:
     script = """([name, content]) => {
-        const carried = new DataTransfer();
-        carried.items.add(new File([content], name));
-        const how = {dataTransfer: carried, bubbles: true, cancelable: true};
-        document.body.dispatchEvent(new DragEvent("drop", how));
+        const data = new DataTransfer();
+        data.items.add(new File([content], name));
+        const options = {dataTransfer: data, bubbles: true, cancelable: true};
+        document.body.dispatchEvent(new DragEvent("drop", options));
     }"""
     page.evaluate(script, [name, content])
 

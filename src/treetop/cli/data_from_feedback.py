@@ -1,4 +1,4 @@
-"""``treetop data from-feedback``: what people said of suggestions, as training data."""
+"""``treetop data from-feedback``: feedback on suggestions, as training data."""
 
 from __future__ import annotations
 
@@ -13,29 +13,39 @@ from .reporter import note
 
 
 def from_feedback(
-    feedback: Annotated[Path, typer.Argument(metavar="FEEDBACK", help="The file that serve keeps.")],
+    feedback: Annotated[
+        Path, typer.Argument(metavar="FEEDBACK", help="Feedback file written by treetop serve.")
+    ],
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the examples go.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="File for the training examples.")
+    ],
     model: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Only feedback on this model.", show_default="all models"),
+        typer.Option(metavar="NAME", help="Use only feedback on this model.", show_default="all models"),
     ] = None,
-    after: Annotated[int, typer.Option(metavar="ID", min=0, help="Only feedback newer than this one.")] = 0,
+    after: Annotated[int, typer.Option(metavar="ID", min=0, help="Use only feedback with a larger id.")] = 0,
 ) -> None:
-    """Make training data of the feedback that the server keeps, ready for treetop update.
+    """Turn the server's feedback into training data for treetop update.
 
-    Each text once, with the labels that were accepted or added and not rejected later. The note at the end
-    says which --after leaves out what was read now.
+    Writes each text once, with the labels that were accepted or added and not rejected later. The note at the
+    end names the --after with which the next run reads only newer feedback.
     """
     from ..data import write
     from ..serve.feedback_data import read_feedback
 
     check_output(output)
     with step(f"Reading {feedback.name}"):
-        learned = read_feedback(feedback, model=model, after=after)
-    write(learned.examples, output)
-    left_out = f", {learned.unlabelled:,} texts without a right label left out" if learned.unlabelled else ""
+        data = read_feedback(feedback, model=model, after=after)
+    write(data.examples, output)
+    read = _counted(data.entries, "feedback entry", "feedback entries")
+    skipped = _counted(data.unlabelled, "text")
+    left_out = f"; {skipped} without a correct label left out" if data.unlabelled else ""
     note(
-        f"{output}: {len(learned.examples):,} examples from {learned.feedbacks:,} feedbacks{left_out};"
-        f" next time --after {learned.last}"
+        f"{output}: {_counted(len(data.examples), 'training example')} from {read}{left_out};"
+        f" next time use --after {data.last_id}"
     )
+
+
+def _counted(number: int, singular: str, plural: str | None = None) -> str:
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"

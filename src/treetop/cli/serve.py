@@ -1,4 +1,4 @@
-"""``treetop serve``: models behind HTTP."""
+"""``treetop serve``: models over HTTP."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .command import OptionGroup
 from .options import as_sentence, given
 
 PACKAGES = ("fastapi", "starlette", "pydantic", "uvicorn", "httptools", "prometheus_client")
-"""What the extra ``serve`` adds."""
+"""Packages that the extra ``serve`` installs."""
 
 
 def _option_group() -> type[OptionGroup]:
-    """An option for every setting of the server."""
+    """One option per setting of the server."""
     hints = typing.get_type_hints(ServeConfig)
     fields = []
     for field in dataclasses.fields(ServeConfig):
@@ -41,14 +41,14 @@ else:
 def serve(
     models: Annotated[
         list[str],
-        typer.Argument(metavar="MODEL…", help="Model folders; NAME=FOLDER serves one by another name."),
+        typer.Argument(metavar="MODEL…", help="Model folders; NAME=FOLDER serves one under another name."),
     ],
     *,
     options: ServeOptions,
 ) -> None:
-    """Serve models over HTTP, with a page to try them at, until stopped.
+    """Serve models over HTTP, with a web page to try them on.
 
-    A model folder that is saved again takes the place of the old one without a pause.
+    A model that is saved again replaces the running one without a pause.
     """
     config = ServeConfig(**given(dataclasses.asdict(options)))
     try:

@@ -1,1 +1,1 @@
-"""The server: models behind HTTP. see `settings`, `app`, `server`."""
+"""The HTTP server: see `settings` for its options, `app` for the routes, `server` for the process."""

@@ -1,4 +1,4 @@
-"""Annif's REST interface, so that its clients work unchanged: a project is a model."""
+"""Annif's REST interface, so that its clients work unchanged: each model is a project."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from .. import __version__
-from . import bodies
-from .answers import suggested
-from .describing import error_answers, form_request, json_request
+from . import schemas
 from .feedback import Feedback
-from .reading import JSON, check_k, check_texts, form_body, json_body
-from .refusals import RefusalError
+from .http_errors import HttpError
+from .openapi import error_responses, form_request, json_request
+from .rendering import suggest_renderer
+from .request_body import JSON, check_k, check_texts, form_body, json_body
 from .served_model import ServedModel
 from .services import Services
 
@@ -26,47 +26,47 @@ def make_annif_router(services: Services) -> APIRouter:
     """The routes under /v1/projects."""
     config, models = services.config, services.models
     router = APIRouter(tags=["Annif"])
-    errors = error_answers(400, 404, 408, 413, 415, 422, 429, 503)
+    errors = error_responses(400, 404, 408, 413, 415, 422, 429, 503)
 
-    @router.get("/v1/", summary="What answers here")
+    @router.get("/v1/", summary="Name and version of the server")
     async def about() -> dict[str, str]:
         return {"title": "treetop", "version": __version__}
 
-    @router.get("/v1/projects", summary="All projects", response_model=bodies.Projects)
+    @router.get("/v1/projects", summary="List all projects", response_model=schemas.Projects)
     async def projects() -> Any:
         return {"projects": [_project(served) for served in models.served()]}
 
     @router.get(
         "/v1/projects/{project_id}",
-        summary="One project",
-        response_model=bodies.Project,
-        responses=error_answers(404),
+        summary="Describe a project",
+        response_model=schemas.Project,
+        responses=error_responses(404),
     )
     async def project(project_id: str) -> Any:
         return _project(models[project_id].served)
 
     @router.post(
         "/v1/projects/{project_id}/suggest",
-        summary="Subjects of a text",
+        summary="Suggest subjects for a text",
         openapi_extra=form_request(config),
-        responses=errors | {200: {"model": bodies.Suggestions}},
+        responses=errors | {200: {"model": schemas.Suggestions}},
     )
     async def suggest(project_id: str, request: Request) -> Response:
         slot = models[project_id]
         form = await form_body(request, config)
         if "text" not in form:
-            raise RefusalError(422, "text: the field is missing")
+            raise HttpError(422, "text: required field is missing")
         check_texts([form["text"]], config)
         limit = _number(form, "limit", LIMIT, 1, config.max_k)
         threshold = _number(form, "threshold", 0.0, 0.0, 1.0)
-        answer = await slot.batcher.answer([form["text"]], int(limit), suggested(threshold))
-        return Response(answer, media_type=JSON)
+        content = await slot.batcher.predict([form["text"]], int(limit), suggest_renderer(threshold))
+        return Response(content, media_type=JSON)
 
     @router.post(
         "/v1/projects/{project_id}/suggest-batch",
-        summary="Subjects of several texts",
-        openapi_extra=json_request(bodies.Documents, config),
-        responses=errors | {200: {"model": list[bodies.DocumentSuggestions]}},
+        summary="Suggest subjects for several texts",
+        openapi_extra=json_request(schemas.Documents, config),
+        responses=errors | {200: {"model": list[schemas.DocumentSuggestions]}},
     )
     async def suggest_batch(
         project_id: str,
@@ -77,37 +77,37 @@ def make_annif_router(services: Services) -> APIRouter:
     ) -> Response:
         slot = models[project_id]
         check_k(limit, config, "limit")
-        body = await json_body(request, bodies.Documents, config)
+        body = await json_body(request, schemas.Documents, config)
         texts = [document.text for document in body.documents]
         check_texts(texts, config)
-        ids = [document.document_id for document in body.documents]
-        answer = await slot.batcher.answer(texts, limit, suggested(threshold, ids))
-        return Response(answer, media_type=JSON)
+        document_ids = [document.document_id for document in body.documents]
+        content = await slot.batcher.predict(texts, limit, suggest_renderer(threshold, document_ids))
+        return Response(content, media_type=JSON)
 
     @router.post(
         "/v1/projects/{project_id}/learn",
         status_code=204,
-        summary="Keep texts and their right subjects as feedback",
-        openapi_extra=json_request(bodies.Lessons, config, wrap="lessons"),
+        summary="Store texts and their correct subjects as feedback",
+        openapi_extra=json_request(schemas.LearnBody, config, wrap="documents"),
         responses=errors,
     )
     async def learn(project_id: str, request: Request) -> Response:
         served = models[project_id].served
-        body = await json_body(request, bodies.Lessons, config, wrap="lessons")
-        check_texts([lesson.text for lesson in body.lessons], config)
-        await services.keep(
+        body = await json_body(request, schemas.LearnBody, config, wrap="documents")
+        check_texts([document.text for document in body.documents], config)
+        await services.store_feedback(
             [
                 Feedback(
                     served.name,
                     served.version,
-                    lesson.text,
+                    document.text,
                     [],
                     [],
                     [],
-                    [subject.uri for subject in lesson.subjects],
+                    [subject.uri for subject in document.subjects],
                     "annif learn",
                 )
-                for lesson in body.lessons
+                for document in body.documents
             ]
         )
         return Response(status_code=204)
@@ -135,5 +135,5 @@ def _number(form: dict[str, str], name: str, default: float, least: float, most:
     except ValueError:
         number = math.nan
     if not least <= number <= most:
-        raise RefusalError(422, f"{name}: must be a number from {least:g} to {most:g}, not {given[:50]!r}")
+        raise HttpError(422, f"{name}: must be a number from {least:g} to {most:g}, not {given[:50]!r}")
     return number

@@ -1,4 +1,4 @@
-"""`make_app`: the routes, the page and its files, and how errors are told."""
+"""`make_app`: the routes, the web page and the error handlers."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from starlette.types import ASGIApp
 from .. import __version__
 from . import docs_page
 from .annif import make_annif_router
-from .front import Front
-from .refusals import FAILED, RefusalError, refused
+from .http_errors import INTERNAL_ERROR, HttpError, error_response
+from .middleware import ServerMiddleware
 from .routes import PREDICT, make_predict, make_router
 from .services import Services
 
 log = logging.getLogger("treetop.serve")
 PAGE = Path(__file__).parent / "page"
-ABOUT = "The few right labels of a text, out of thousands to millions."
+DESCRIPTION = "Finds the few relevant labels of a text among thousands to millions."
 
 
 def make_app(services: Services) -> ASGIApp:
-    """The whole server as an ASGI app; the services end with it."""
+    """The whole server as an ASGI app, which closes the services at shutdown."""
     app = FastAPI(
         title="treetop",
         version=__version__,
-        description=ABOUT,
+        description=DESCRIPTION,
         lifespan=lambda app: _lifespan(services),
         docs_url=None,
         redirect_slashes=False,
@@ -47,15 +47,15 @@ def make_app(services: Services) -> ASGIApp:
     app.include_router(make_router(services))
     app.include_router(make_annif_router(services))
     _add_pages(app)
-    app.add_exception_handler(RefusalError, _on_refusal)
-    app.add_exception_handler(HTTPException, _on_http_error)
-    app.add_exception_handler(RequestValidationError, _on_bad_parameters)
-    app.add_exception_handler(Exception, _on_failure)
-    front = Front(app, services.config, services.meters, {PREDICT: make_predict(services)})
+    app.add_exception_handler(HttpError, _on_http_error)
+    app.add_exception_handler(HTTPException, _on_routing_error)
+    app.add_exception_handler(RequestValidationError, _on_invalid_parameters)
+    app.add_exception_handler(Exception, _on_internal_error)
+    guarded = ServerMiddleware(app, services.config, services.metrics, {PREDICT: make_predict(services)})
     if not services.config.cors_origin:
-        return front
+        return guarded
     return CORSMiddleware(
-        front,  # also what is refused there is for the other sites to read
+        guarded,  # inside: other sites may read its errors, too
         allow_origins=list(services.config.cors_origin),
         allow_methods=["GET", "POST"],
         allow_headers=["Authorization", "Content-Type", "X-API-Key"],
@@ -76,7 +76,7 @@ async def _lifespan(services: Services) -> AsyncIterator[None]:
     if services.config.watch:
         tasks.add(loop.create_task(services.models.watch(services.config.watch)))
     with contextlib.suppress(NotImplementedError, RuntimeError, ValueError, AttributeError):
-        # Not on Windows, and not where a test runs the server on a thread.
+        # Neither on Windows nor where a test runs the server on a thread.
         loop.add_signal_handler(signal.SIGHUP, refresh)
     try:
         yield
@@ -87,10 +87,10 @@ async def _lifespan(services: Services) -> AsyncIterator[None]:
 
 
 class _PageFiles(StaticFiles):
-    """Asked for anew each time (a browser mostly hears 304), so that no page mixes files of two versions."""
+    """Revalidated on every request (mostly 304), so that no page mixes files of two versions."""
 
-    def file_response(self, *given: Any, **named: Any) -> Response:
-        response = super().file_response(*given, **named)
+    def file_response(self, *arguments: Any, **options: Any) -> Response:
+        response = super().file_response(*arguments, **options)
         response.headers["Cache-Control"] = "no-cache"
         return response
 
@@ -113,26 +113,27 @@ def _add_pages(app: FastAPI) -> None:
         return Response(docs_page.STYLE, media_type="text/css")
 
 
-async def _on_refusal(request: Request, error: Any) -> Response:
-    return refused(error.status, error.sentence, error.headers, request.url.path)
-
-
 async def _on_http_error(request: Request, error: Any) -> Response:
-    sentences = {
-        404: f"there is nothing at {request.url.path[:200]}",
-        405: f"{request.method} is not possible here",
+    return error_response(error.status, error.message, error.headers, request.url.path)
+
+
+async def _on_routing_error(request: Request, error: Any) -> Response:
+    path = request.url.path
+    messages = {
+        404: f"not found: {path[:200]}; /docs lists the routes",
+        405: f"{request.method} is not allowed on {path[:200]}; /docs lists the routes",
     }
-    sentence = sentences.get(error.status_code, str(error.detail))
-    return refused(error.status_code, sentence, error.headers, request.url.path)
+    message = messages.get(error.status_code, str(error.detail))
+    return error_response(error.status_code, message, error.headers, path)
 
 
-async def _on_bad_parameters(request: Request, error: Any) -> Response:
+async def _on_invalid_parameters(request: Request, error: Any) -> Response:
     first = error.errors()[0]
-    message = str(first["msg"])
-    sentence = f"{first['loc'][-1]}: {message[:1].lower()}{message[1:]}"
-    return refused(422, sentence[:300], path=request.url.path)
+    reason = str(first["msg"])
+    message = f"{first['loc'][-1]}: {reason[:1].lower()}{reason[1:]}"
+    return error_response(422, message[:300], path=request.url.path)
 
 
-async def _on_failure(request: Request, error: Exception) -> Response:
+async def _on_internal_error(request: Request, error: Exception) -> Response:
     """The stack trace goes to the log, never to the client."""
-    return refused(500, FAILED, path=request.url.path)
+    return error_response(500, INTERNAL_ERROR, path=request.url.path)

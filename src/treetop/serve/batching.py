@@ -1,4 +1,4 @@
-"""`Batcher`: one thread predicts for all requests of a model; what queues up meanwhile is the next batch."""
+"""`Batcher`: one thread predicts for all requests to a model, in batches of the texts queued meanwhile."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ import threading
 import time
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
-from typing import Any
 
 from ..errors import TreetopError
-from .metrics import Meters
-from .refusals import RefusalError, busy
+from .http_errors import HttpError, timed_out, too_busy
+from .metrics import Metrics
+from .rendering import Render
 from .served_model import ServedModel
 
 log = logging.getLogger("treetop.serve")
-Render = Callable[[ServedModel, Any, int, int], bytes]
-"""Model, predictions, first row, row after the last → the answer's bytes."""
 SMOOTHING = 0.1
-"""Share of the newest batch in the running mean of seconds a text."""
+"""Weight of the newest batch in the moving average of seconds per text."""
 
 
 class Job:
@@ -32,72 +30,76 @@ class Job:
         self.future: asyncio.Future[bytes] = loop.create_future()
 
 
+Outcome = tuple[Job, bytes | BaseException]
+
+
 class Batcher:
-    """Takes jobs on the event loop, works on a thread of its own, and gives the answers back to the loop."""
+    """Takes jobs on the event loop, predicts on its own thread, and hands the results back to the loop."""
 
     def __init__(
         self,
         current: Callable[[], ServedModel],
-        meters: Meters,
+        metrics: Metrics,
         *,
         batch: int,
         wait_s: float,
-        most_waiting: int,
+        max_waiting: int,
         timeout_s: float,
     ) -> None:
-        self._current, self._meters = current, meters
-        self._batch, self._wait_s, self._most, self._timeout_s = batch, wait_s, most_waiting, timeout_s
+        self._current, self._metrics = current, metrics
+        self._batch, self._wait_s = batch, wait_s
+        self._max_waiting, self._timeout_s = max_waiting, timeout_s
         self._queue: SimpleQueue[Job | None] = SimpleQueue()
-        self._left: Job | None = None
-        """Taken from the queue, but too large for the batch that was being filled."""
+        self._carried_over: Job | None = None
+        """Taken from the queue, but too large for the batch being filled."""
         self.waiting = 0
-        """Texts whose answer is not there yet; the event loop alone counts."""
-        self.seconds_a_text = 0.0
+        """Texts not answered yet; changed on the event loop only."""
+        self.seconds_per_text = 0.0
         self._thread = threading.Thread(target=self._work, name="treetop-batches", daemon=True)
         self._thread.start()
 
-    async def answer(self, texts: list[str], k: int, render: Render) -> bytes:
-        """The rendered predictions of ``texts``."""
+    async def predict(self, texts: list[str], k: int, render: Render) -> bytes:
+        """The rendered predictions for ``texts``."""
         self.check_room()
         loop = asyncio.get_running_loop()
         job = Job(texts, k, render, loop)
         self.waiting += len(texts)
-        self._meters.waiting.inc(len(texts))
-        late = loop.call_later(self._timeout_s, _expire, job.future, self._timeout_s)
+        self._metrics.waiting.inc(len(texts))
+        timeout = loop.call_later(self._timeout_s, _expire, job.future, self._timeout_s)
         self._queue.put(job)
         try:
             return await job.future
         finally:
-            late.cancel()
+            timeout.cancel()
             self.waiting -= len(texts)
-            self._meters.waiting.dec(len(texts))
+            self._metrics.waiting.dec(len(texts))
 
     def check_room(self) -> None:
-        """Refuses where too much is waiting, or would wait too long; an idle model takes any request."""
-        ahead = self.waiting * self.seconds_a_text
-        if self.waiting >= self._most or ahead > self._timeout_s:
-            self._meters.turned_away.inc()
-            raise busy(f"{self.waiting:,} texts are waiting: try again later", ahead)
+        """Raises 429 if too many texts wait, or would wait too long; an idle model takes any request."""
+        expected_wait = self.waiting * self.seconds_per_text
+        if self.waiting >= self._max_waiting or expected_wait > self._timeout_s:
+            self._metrics.turned_away.inc()
+            raise too_busy(f"too many texts are waiting ({self.waiting:,}); try again later", expected_wait)
 
     def close(self) -> None:
-        """Ends the thread after what is queued."""
+        """Ends the thread after the queued jobs."""
         self._queue.put(None)
         self._thread.join()
 
     def _work(self) -> None:
         while True:
-            job = self._left or self._queue.get()
-            self._left = None
+            job = self._carried_over or self._queue.get()
+            self._carried_over = None
             if job is None:
                 return
-            jobs = self._filled(job)
+            jobs = self._fill_batch(job)
             try:
-                self._answer(jobs)
+                self._run_batch(jobs)
             except Exception:
                 log.exception("a batch failed")
 
-    def _filled(self, first: Job) -> list[Job]:
-        """A batch: ``first`` and what else is queued, or comes in while there is time to wait."""
+    def _fill_batch(self, first: Job) -> list[Job]:
+        """``first``, other queued jobs, and those that arrive within the waiting time."""
         jobs, texts = [first], len(first.texts)
         until = time.monotonic() + self._wait_s
         while texts < self._batch:
@@ -106,44 +108,42 @@ class Batcher:
                 job = self._queue.get(timeout=left) if left > 0 else self._queue.get_nowait()
             except Empty:
                 break
-            if job is None:  # told to end: after this batch
+            if job is None:  # closing: end after this batch
                 self._queue.put(None)
                 break
             if texts + len(job.texts) > self._batch:
-                self._left = job
+                self._carried_over = job
                 break
             jobs.append(job)
             texts += len(job.texts)
         return jobs
 
-    def _answer(self, jobs: list[Job]) -> None:
+    def _run_batch(self, jobs: list[Job]) -> None:
         served = self._current()
-        began = time.perf_counter()
-        jobs = [job for job in jobs if not job.future.done()]  # those that timed out are answered already
+        started = time.perf_counter()
+        jobs = [job for job in jobs if not job.future.done()]  # some may have timed out
         texts = 0
-        # Labels asked for change what a search does: only the same number is searched for at once, so that
-        # no answer depends on what else is asked.
+        # The search depends on k. Jobs with different k are predicted separately, so that no result depends
+        # on other requests.
         for k in {job.k for job in jobs}:
-            alike = [job for job in jobs if job.k == k]
-            texts += sum(len(job.texts) for job in alike)
-            self._meters.batch_texts.observe(sum(len(job.texts) for job in alike))
-            outcomes = self._predicted(served, alike, k)
-            alike[0].loop.call_soon_threadsafe(_deliver, outcomes)
+            same_k = [job for job in jobs if job.k == k]
+            texts += sum(len(job.texts) for job in same_k)
+            self._metrics.batch_texts.observe(sum(len(job.texts) for job in same_k))
+            outcomes = self._predict(served, same_k, k)
+            same_k[0].loop.call_soon_threadsafe(_deliver, outcomes)
         if texts:
-            mean = (time.perf_counter() - began) / texts
-            self.seconds_a_text += SMOOTHING * (mean - self.seconds_a_text)
-            self._meters.texts.inc(texts)
+            mean = (time.perf_counter() - started) / texts
+            self.seconds_per_text += SMOOTHING * (mean - self.seconds_per_text)
+            self._metrics.texts.inc(texts)
 
-    def _predicted(
-        self, served: ServedModel, jobs: list[Job], k: int
-    ) -> list[tuple[Job, bytes | BaseException]]:
+    def _predict(self, served: ServedModel, jobs: list[Job], k: int) -> list[Outcome]:
         try:
             predictions = served.predict([text for job in jobs for text in job.texts], k)
         except Exception as error:
-            if len(jobs) > 1:  # one request must not spoil the others
-                return [outcome for job in jobs for outcome in self._predicted(served, [job], k)]
-            return [(jobs[0], _as_refusal(error))]
-        outcomes: list[tuple[Job, bytes | BaseException]] = []
+            if len(jobs) > 1:  # one failing request must not fail the others
+                return [outcome for job in jobs for outcome in self._predict(served, [job], k)]
+            return [(jobs[0], _as_http_error(error))]
+        outcomes: list[Outcome] = []
         first = 0
         for job in jobs:
             last = first + len(job.texts)
@@ -155,20 +155,18 @@ class Batcher:
         return outcomes
 
 
-def _as_refusal(error: Exception) -> Exception:
-    return RefusalError(422, str(error)) if isinstance(error, TreetopError) else error
+def _as_http_error(error: Exception) -> Exception:
+    return HttpError(422, str(error)) if isinstance(error, TreetopError) else error
 
 
 def _expire(future: asyncio.Future[bytes], seconds: float) -> None:
     if not future.done():
-        future.set_exception(
-            RefusalError(503, f"there was no answer within {seconds:g} s", {"Retry-After": "1"})
-        )
+        future.set_exception(timed_out(seconds))
 
 
-def _deliver(outcomes: list[tuple[Job, bytes | BaseException]]) -> None:
+def _deliver(outcomes: list[Outcome]) -> None:
     for job, outcome in outcomes:
-        if job.future.done():  # timed out, or the client left
+        if job.future.done():  # timed out, or the client disconnected
             continue
         if isinstance(outcome, BaseException):
             job.future.set_exception(outcome)

@@ -1,8 +1,8 @@
-"""The model card: what a model is made of, and figures that ``treetop evaluate --card`` measured and kept.
+"""The model card: how a model was trained, and its metrics as measured by ``treetop evaluate --card``.
 
-    model/card.json      the figures, and the version of the model they were measured with
+    model/card.json      the metrics and the model version they belong to
 
-A model that was saved again has another version: figures of an older one are not shown.
+Metrics of another version of the model are not shown.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 FILE = "card.json"
 KS = (1, 3, 5)
 POINTS = 100
-"""Of the long-tail curve."""
+"""Points of the long-tail curve."""
 
 
 def card_of(served: ServedModel) -> dict[str, Any]:
-    """Everything that is known; null where nothing was measured."""
+    """The whole card; ``evaluation`` is null where nothing was measured."""
     model = served.model
     data = dict(model.statistics)
-    data["source"] = Path(str(data["source"])).name  # folders of the server are nobody's business
+    data["source"] = Path(str(data["source"])).name  # keeps the server's folders private
     if "calibration" in data:
         data["calibration"] = {name: data["calibration"][name] for name in ("kind", "examples")}
     return {
@@ -44,12 +44,12 @@ def card_of(served: ServedModel) -> dict[str, Any]:
         "settings": {setting.name: setting.value for setting in model.config.settings()},
         "data": data,
         "long_tail": long_tail(model.label_counts),
-        "evaluation": _kept(served.folder, served.version),
+        "evaluation": _read_evaluation(served.folder, served.version),
     }
 
 
 def long_tail(counts: npt.NDArray[np.int64]) -> dict[str, Any]:
-    """Labels by how many training texts they have: a few buckets, and points of the curve rank → texts."""
+    """Training texts per label: a few frequency buckets, and points of the curve from rank to texts."""
     used = np.sort(counts[counts > 0])[::-1]
     ranks = np.unique(np.rint(len(used) ** np.linspace(0, 1, POINTS)).astype(np.int64))[: len(used)]
     return {
@@ -59,7 +59,7 @@ def long_tail(counts: npt.NDArray[np.int64]) -> dict[str, Any]:
 
 
 def measure(model: Method, truth: Dataset, folder: Path) -> None:
-    """Measures a loaded model on held-out texts and keeps the figures in its folder."""
+    """Evaluates a loaded model on held-out texts and writes the metrics to its folder."""
     from ..data.files import Output
     from ..errors import DataError, TreetopError
     from ..metrics import by_frequency, reliability
@@ -67,7 +67,7 @@ def measure(model: Method, truth: Dataset, folder: Path) -> None:
     predictions = model.predict(truth, min(max(KS), len(model.label_counts)))
     try:
         bins = [item._asdict() for item in reliability(predictions, truth, k=max(KS))]
-    except DataError:  # scores are no probabilities
+    except DataError:  # the scores are not probabilities
         bins = None
     buckets = by_frequency(predictions, truth, train_counts=model.label_counts, ks=KS)
     content = {
@@ -82,11 +82,13 @@ def measure(model: Method, truth: Dataset, folder: Path) -> None:
         with Output() as output:
             output.text(folder / FILE).write(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
     except OSError as error:
-        raise TreetopError(f"{folder / FILE}: cannot be written ({error.strerror or error})") from None
+        raise TreetopError(
+            f"{folder / FILE}: cannot be written ({error.strerror or error}); make the folder writable"
+        ) from None
 
 
-def _kept(folder: Path, version: str) -> dict[str, Any] | None:
-    """Figures of this very version, if there are any."""
+def _read_evaluation(folder: Path, version: str) -> dict[str, Any] | None:
+    """The stored metrics, if they belong to this version."""
     try:
         content = json.loads((folder / FILE).read_text("utf-8"))
     except (OSError, ValueError):

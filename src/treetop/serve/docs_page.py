@@ -1,4 +1,4 @@
-"""/docs: the description of the interface as a plain page, without scripts or anything from elsewhere."""
+"""/docs: the OpenAPI description as a plain page, without scripts or external resources."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pre { background: #f2f4f3; padding: .8rem; overflow: auto; }
 
 
 def render(description: dict[str, Any]) -> str:
-    """The page of an OpenAPI description."""
+    """An OpenAPI description as HTML."""
     groups: dict[str, list[str]] = {}
     for path, methods in description["paths"].items():
         for method, operation in methods.items():
@@ -30,11 +30,11 @@ def render(description: dict[str, Any]) -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(info['title'])}: interface</title>"
+        f"<title>{escape(info['title'])}: API reference</title>"
         '<link rel="stylesheet" href="/docs.css"></head><body>'
         f"<h1>{escape(info['title'])} {escape(info['version'])}</h1>"
         f"<p>{escape(info.get('description', ''))}</p>"
-        '<p>The same for machines: <a href="/openapi.json">/openapi.json</a>.</p>'
+        '<p>The same in machine-readable form: <a href="/openapi.json">/openapi.json</a>.</p>'
         f"{sections}</body></html>"
     )
 
@@ -54,14 +54,14 @@ def _operation(path: str, method: str, operation: dict[str, Any], description: d
         parts.append(f"<table>{rows}</table>")
     for kind, content in operation.get("requestBody", {}).get("content", {}).items():
         parts.append(f"<p>Body, <code>{escape(kind)}</code>:</p>{_schema(content['schema'], description)}")
-    for status, answer in operation["responses"].items():
+    for status, response in operation["responses"].items():
         if status.startswith("2"):
-            for content in answer.get("content", {}).values():
+            for content in response.get("content", {}).values():
                 if content.get("schema"):
-                    parts.append(f"<p>Answer {status}:</p>{_schema(content['schema'], description)}")
+                    parts.append(f"<p>Response {status}:</p>{_schema(content['schema'], description)}")
     others = [status for status in operation["responses"] if not status.startswith("2")]
     if others:
-        parts.append(f"<p>Errors: {', '.join(others)}, as <code>{{&quot;error&quot;: sentence}}</code>.</p>")
+        parts.append(f"<p>Errors: {', '.join(others)}, as <code>{{&quot;error&quot;: message}}</code>.</p>")
     return "".join(parts)
 
 
@@ -70,7 +70,7 @@ def _schema(schema: dict[str, Any], description: dict[str, Any]) -> str:
 
 
 def _outline(schema: dict[str, Any], description: dict[str, Any]) -> Any:
-    """An example-like picture: fields and their kinds."""
+    """An example-like outline: fields and their types."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return _outline(description["components"]["schemas"][name], description)
@@ -88,6 +88,11 @@ def _kind(schema: dict[str, Any]) -> str:
     kind = str(schema.get("type", "anything"))
     if "anyOf" in schema:
         kind = " or ".join(_kind(option) for option in schema["anyOf"] if option.get("type") != "null")
-    limits = {"minimum": "from", "maximum": "to", "maxLength": "characters, at most", "maxItems": "at most"}
-    told = [f"{words} {schema[name]:,}" for name, words in limits.items() if name in schema]
-    return ", ".join([kind, *told])
+    limits = {
+        "minimum": "from",
+        "maximum": "to",
+        "maxLength": "maximum characters",
+        "maxItems": "maximum items",
+    }
+    shown = [f"{words} {schema[name]:,}" for name, words in limits.items() if name in schema]
+    return ", ".join([kind, *shown])

@@ -1,7 +1,7 @@
-"""`FeedbackStore`: what people said of suggestions, in SQLite; nothing that was acknowledged is ever lost.
+"""`FeedbackStore`: feedback on suggestions in SQLite; acknowledged feedback is never lost.
 
-One thread writes. What arrives while it waits for the disk goes into the next transaction, so the cost of a
-synchronous write is shared; a feedback is acknowledged only after the transaction it is in is on disk.
+One thread writes. Feedback that arrives while it waits for the disk joins the next transaction, so that many
+entries share the cost of a synchronous write. Each is acknowledged only after its transaction is on disk.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
 from ..errors import TreetopError
-from .refusals import RefusalError, busy
+from .http_errors import HttpError, too_busy
 
 log = logging.getLogger("treetop.serve")
 SCHEMA = """
@@ -36,14 +36,16 @@ CREATE TABLE IF NOT EXISTS feedback (
 INSERT = """
 INSERT INTO feedback (created, model, version, text, suggested, accepted, rejected, added, client)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-MOST_WAITING = 1000
-MOST_AT_ONCE = 200
+MAX_WAITING = 1000
+"""Requests in the queue."""
+MAX_TRANSACTION = 200
+"""Requests per transaction."""
 LOCKED_S = 20.0
-"""How long to wait for another process that writes."""
+"""Time to wait while another process writes."""
 
 
 class Feedback(NamedTuple):
-    """One row without its id; lists are lists of label names."""
+    """One entry without its id. The lists hold label names."""
 
     model: str
     version: str
@@ -61,7 +63,7 @@ class Feedback(NamedTuple):
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Opens or makes the file, such that a commit is on disk when it returns."""
+    """Opens or creates the file so that a commit is on disk when it returns."""
     try:
         connection = sqlite3.connect(path, timeout=LOCKED_S, isolation_level=None, check_same_thread=False)
         connection.execute("PRAGMA journal_mode=WAL")
@@ -69,12 +71,14 @@ def connect(path: Path) -> sqlite3.Connection:
         connection.execute(SCHEMA)
         connection.execute("SELECT id, created, model, text, accepted, rejected, added FROM feedback LIMIT 1")
     except sqlite3.Error as error:
-        raise TreetopError(f"{path}: feedback cannot be kept there ({error})") from None
+        raise TreetopError(
+            f"{path}: cannot store feedback there ({error}); choose another file with --feedback"
+        ) from None
     return connection
 
 
 class FeedbackStore:
-    """The writing end. One a process; several processes may share the file."""
+    """The writer: one per process. Several processes may share the file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -86,9 +90,9 @@ class FeedbackStore:
         self._thread.start()
 
     async def add(self, items: list[Feedback]) -> list[int]:
-        """Their ids, once they are on disk: all of them or, where that fails, none."""
-        if self._waiting >= MOST_WAITING:
-            raise busy("too much feedback is waiting to be written: try again later", 1)
+        """Ids of the entries once they are on disk. Stores all of them or, on an error, none."""
+        if self._waiting >= MAX_WAITING:
+            raise too_busy("too much feedback is waiting to be written; try again later", 1)
         future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
         self._waiting += 1
         self._queue.put((items, future))
@@ -98,7 +102,7 @@ class FeedbackStore:
             self._waiting -= 1
 
     def close(self) -> None:
-        """Writes what is queued and closes the file."""
+        """Writes the queued entries and closes the file."""
         self._queue.put(None)
         self._thread.join()
         self._connection.close()
@@ -106,7 +110,7 @@ class FeedbackStore:
     def _work(self) -> None:
         while (entry := self._queue.get()) is not None:
             group = [entry]
-            while len(group) < MOST_AT_ONCE:
+            while len(group) < MAX_TRANSACTION:
                 try:
                     entry = self._queue.get_nowait()
                 except Empty:
@@ -115,17 +119,19 @@ class FeedbackStore:
                     self._queue.put(None)
                     break
                 group.append(entry)
-            outcome = self._written([items for items, _ in group])
+            outcome = self._write([items for items, _ in group])
             for number, (_, future) in enumerate(group):
                 result = outcome if isinstance(outcome, Exception) else outcome[number]
                 future.get_loop().call_soon_threadsafe(_settle, future, result)
 
-    def _written(self, groups: list[list[Feedback]]) -> list[list[int]] | Exception:
+    def _write(self, groups: list[list[Feedback]]) -> list[list[int]] | Exception:
         try:
             if _identity(self.path) != self._file:
-                # SQLite would go on writing where nobody looks. A new file of that name would cost what is
-                # still in the write-ahead log of the old one.
-                raise sqlite3.OperationalError("the file was moved or removed: bring it back, or start again")
+                # SQLite would keep writing to the moved file. A new file under the old name would lose the
+                # entries still in the write-ahead log.
+                raise sqlite3.OperationalError(
+                    "the file was moved or removed; move it back, or restart the server"
+                )
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 ids = [
@@ -138,16 +144,16 @@ class FeedbackStore:
                     self._connection.execute("ROLLBACK")
                 raise
         except sqlite3.Error as error:
-            log.error("%s: feedback was not kept: %s", self.path, error)
-            return RefusalError(503, "the feedback could not be kept: try again later", {"Retry-After": "5"})
+            log.error("%s: feedback was not stored: %s", self.path, error)
+            return HttpError(503, "the feedback could not be stored; try again later", {"Retry-After": "5"})
         except Exception as error:
-            log.exception("%s: feedback was not kept", self.path)
+            log.exception("%s: feedback was not stored", self.path)
             return error
         return ids
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """What tells a file from another of the same name."""
+    """Distinguishes a file from another of the same name."""
     try:
         state = path.stat()
     except OSError:

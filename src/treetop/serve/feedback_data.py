@@ -1,4 +1,4 @@
-"""Kept feedback as a data set, ready for `Method.update`."""
+"""Stored feedback as a data set, ready for `Method.update`."""
 
 from __future__ import annotations
 
@@ -11,41 +11,45 @@ from ..data import Dataset
 from ..errors import DataError
 
 
-class Learned(NamedTuple):
-    """What feedback says."""
+class FeedbackData(NamedTuple):
+    """Training examples from feedback."""
 
     examples: Dataset
     unlabelled: int
-    """Texts all of whose labels were rejected: nothing is known of what would be right."""
-    feedbacks: int
-    last: int
-    """The id of the newest feedback that was read."""
+    """Texts left out because all their labels were rejected: the correct ones are unknown."""
+    entries: int
+    """Feedback entries read."""
+    last_id: int
+    """The id of the newest entry read."""
 
 
-def read_feedback(path: Path, *, model: str | None = None, after: int = 0) -> Learned:
-    """Each text once, with the labels that were accepted or added; what was said last counts."""
-    right: dict[str, dict[str, None]] = {}
-    count, last = 0, after
+def read_feedback(path: Path, *, model: str | None = None, after: int = 0) -> FeedbackData:
+    """Each text once, with its accepted and added labels; later decisions replace earlier ones."""
+    correct: dict[str, dict[str, None]] = {}
+    entries, last_id = 0, after
     for identity, text, accepted, rejected, added in _rows(path, model, after):
-        count, last = count + 1, max(last, identity)
-        labels = right.setdefault(text, {})
+        entries, last_id = entries + 1, max(last_id, identity)
+        labels = correct.setdefault(text, {})
         labels |= dict.fromkeys(accepted + added)
         for label in rejected:
             labels.pop(label, None)
-    texts = [text for text, labels in right.items() if labels]
+    texts = [text for text, labels in correct.items() if labels]
     if not texts:
-        where = "" if model is None else f" for the model {model!r}"
-        since = "" if after == 0 else f" after number {after:,}"
-        raise DataError(f"{path}: no feedback{where}{since} gives a text a label")
-    examples = Dataset.from_texts(texts, [list(right[text]) for text in texts], source=str(path))
-    return Learned(examples, len(right) - len(texts), count, last)
+        which = "" if model is None else f" on the model {model!r}"
+        since = "" if after == 0 else f" after id {after:,}"
+        raise DataError(
+            f"{path}: no text has a correct label in the feedback{which}{since}; collect more feedback,"
+            " or check --model and --after"
+        )
+    examples = Dataset.from_texts(texts, [list(correct[text]) for text in texts], source=str(path))
+    return FeedbackData(examples, len(correct) - len(texts), entries, last_id)
 
 
 def _rows(
     path: Path, model: str | None, after: int
 ) -> list[tuple[int, str, list[str], list[str], list[str]]]:
     if not path.is_file():
-        raise DataError(f"{path}: there is no such file")
+        raise DataError(f"{path}: no such file; give the file that treetop serve writes (--feedback)")
     query = "SELECT id, text, accepted, rejected, added FROM feedback WHERE id > ?"
     parameters: list[object] = [after]
     if model is not None:
@@ -59,4 +63,6 @@ def _rows(
             connection.close()
         return [(identity, text, *map(json.loads, lists)) for identity, text, *lists in rows]
     except (sqlite3.Error, ValueError, TypeError) as error:
-        raise DataError(f"{path}: is not a file of feedback ({error})") from None
+        raise DataError(
+            f"{path}: not a feedback file ({error}); give the file that treetop serve writes (--feedback)"
+        ) from None

@@ -1,4 +1,4 @@
-"""`Meters`: what /metrics shows. Several workers add up through files that prometheus-client maps."""
+"""`Metrics`: the metrics at /metrics, summed over all workers through files that prometheus-client maps."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""The variable by which prometheus-client is told where workers add up."""
+"""The environment variable with the folder of prometheus-client's shared files."""
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 TEXTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
-class Meters:
+class Metrics:
     """Counters and histograms of one worker."""
 
     content_type = CONTENT_TYPE_LATEST
@@ -21,50 +21,50 @@ class Meters:
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
         self._requests = Counter(
-            "treetop_requests", "Requests answered.", ("route", "status"), registry=registry
+            "treetop_requests", "Requests by route and status.", ("route", "status"), registry=registry
         )
         self._seconds = Histogram(
             "treetop_request_seconds",
-            "From request to answer.",
+            "Seconds from request to response.",
             ("route",),
             buckets=SECONDS,
             registry=registry,
         )
         self.batch_texts = Histogram(
-            "treetop_batch_texts", "Texts predicted together.", buckets=TEXTS, registry=registry
+            "treetop_batch_texts", "Texts per prediction batch.", buckets=TEXTS, registry=registry
         )
         self.texts = Counter("treetop_texts", "Texts predicted.", registry=registry)
         self.turned_away = Counter(
-            "treetop_turned_away", "Requests refused because too many were waiting.", registry=registry
+            "treetop_turned_away", "Requests refused because the queue was full.", registry=registry
         )
-        self.feedback = Counter("treetop_feedback", "Feedback kept.", registry=registry)
+        self.feedback = Counter("treetop_feedback", "Feedback entries stored.", registry=registry)
         self.waiting = Gauge(
             "treetop_waiting_texts",
-            "Texts waiting for an answer now.",
+            "Texts waiting for a prediction.",
             registry=registry,
             multiprocess_mode="livesum",
         )
         self.loads = Counter(
             "treetop_model_loads",
-            "Models loaded, at the start and on a change.",
+            "Model loads, at startup and after changes.",
             ("model", "outcome"),
             registry=registry,
         )
-        self._known: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
+        self._children: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
 
     def observe(self, route: str, status: int, seconds: float) -> None:
-        """One request. ``route`` is a pattern, never a path that a client makes up."""
-        known = self._known.get((route, status))
-        if known is None:
-            known = self._requests.labels(route, str(status)), self._seconds.labels(route)
-            self._known[route, status] = known
-        known[0].inc()
-        known[1].observe(seconds)
+        """Counts one request. ``route`` is a route's pattern, never the path that a client sent."""
+        children = self._children.get((route, status))
+        if children is None:
+            children = self._requests.labels(route, str(status)), self._seconds.labels(route)
+            self._children[route, status] = children
+        children[0].inc()
+        children[1].observe(seconds)
 
-    def page(self) -> bytes:
-        """All figures as Prometheus reads them, of all workers."""
+    def exposition(self) -> bytes:
+        """The metrics of all workers in Prometheus' text format."""
         if SHARED_FOLDER not in os.environ:
             return generate_latest(self.registry)
-        everybody = CollectorRegistry()
-        multiprocess.MultiProcessCollector(everybody)  # type: ignore[no-untyped-call]
-        return generate_latest(everybody)
+        combined = CollectorRegistry()
+        multiprocess.MultiProcessCollector(combined)  # type: ignore[no-untyped-call]
+        return generate_latest(combined)

@@ -1,4 +1,4 @@
-"""The routes of treetop's own interface, under /v1, and those that watch over the server."""
+"""treetop's own routes under /v1, and those for health checks and metrics."""
 
 from __future__ import annotations
 
@@ -10,77 +10,83 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from . import bodies
-from .answers import predicted
+from . import schemas
 from .card import card_of
-from .describing import error_answers, json_request
 from .feedback import Feedback
-from .label_search import LONGEST
-from .reading import JSON, check_k, check_texts, json_body
-from .refusals import RefusalError
+from .http_errors import HttpError
+from .label_search import MAX_QUERY
+from .openapi import error_responses, json_request
+from .rendering import predict_renderer
+from .request_body import JSON, check_k, check_texts, json_body
 from .services import Services
 
 PREDICT = "/v1/predict"
-ModelName = Annotated[str | None, Query(max_length=200, description="Without it the first model.")]
+ModelName = Annotated[
+    str | None, Query(max_length=200, description="Name of the model; the first by default.")
+]
 
 
 def make_predict(services: Services) -> Callable[[Request], Awaitable[Response]]:
-    """The route that matters most."""
+    """The handler of POST /v1/predict."""
     config, models = services.config, services.models
 
     async def predict(request: Request) -> Response:
         models.check_room()
-        body = await json_body(request, bodies.PredictBody, config)
+        body = await json_body(request, schemas.PredictBody, config)
         one, many = ("text" in body.model_fields_set), ("texts" in body.model_fields_set)
         if one == many:
-            raise RefusalError(422, "the request needs either text or texts")
+            raise HttpError(422, "the request needs either text or texts, and not both")
         texts = [body.text] if one else body.texts
         check_texts(texts, config)
         check_k(body.k, config)
         if len(texts) * body.k > config.max_labels:
-            raise RefusalError(422, f"k: {body.k:,} labels for each of {len(texts):,} texts are too many")
+            raise HttpError(
+                422,
+                f"k: {body.k:,} labels for each of {len(texts):,} texts exceed the limit of"
+                f" {config.max_labels:,}; lower k or send fewer texts",
+            )
         slot = models[body.model]
         if body.explain:
-            answer = await services.explain(slot.served, texts, body.k, body.threshold)
+            content = await services.explain(slot.served, texts, body.k, body.threshold)
         else:
-            answer = await slot.batcher.answer(texts, body.k, predicted(body.threshold))
-        return Response(answer, media_type=JSON)
+            content = await slot.batcher.predict(texts, body.k, predict_renderer(body.threshold))
+        return Response(content, media_type=JSON)
 
     return predict
 
 
 def make_router(services: Services) -> APIRouter:
-    """All routes but Annif's, over one set of services."""
+    """All routes except Annif's."""
     config, models = services.config, services.models
     router = APIRouter()
     router.post(
         PREDICT,
         tags=["labels"],
-        summary="The best labels of one or many texts",
-        openapi_extra=json_request(bodies.PredictBody, config),
-        responses=error_answers(400, 404, 408, 413, 415, 422, 429, 503)
-        | {200: {"model": bodies.PredictAnswer}},
+        summary="Predict labels for one or several texts",
+        openapi_extra=json_request(schemas.PredictBody, config),
+        responses=error_responses(400, 404, 408, 413, 415, 422, 429, 503)
+        | {200: {"model": schemas.PredictAnswer}},
     )(make_predict(services))
 
     @router.post(
         "/v1/feedback",
         tags=["feedback"],
         status_code=201,
-        summary="Keep what a person made of suggestions",
-        description="Answered only when it is on disk.",
-        openapi_extra=json_request(bodies.FeedbackBody, config),
-        responses=error_answers(400, 404, 408, 409, 413, 415, 422, 429, 503)
-        | {201: {"model": bodies.FeedbackAnswer}},
+        summary="Store a person's feedback on suggestions",
+        description="Acknowledged only after it is on disk.",
+        openapi_extra=json_request(schemas.FeedbackBody, config),
+        responses=error_responses(400, 404, 408, 409, 413, 415, 422, 429, 503)
+        | {201: {"model": schemas.FeedbackAnswer}},
     )
     async def feedback(request: Request) -> Response:
-        body = await json_body(request, bodies.FeedbackBody, config)
+        body = await json_body(request, schemas.FeedbackBody, config)
         check_texts([body.text], config)
         if not (body.accepted or body.rejected or body.added):
-            raise RefusalError(422, "a feedback accepts, rejects or adds at least one label")
-        right = {*body.accepted, *body.added}
+            raise HttpError(422, "feedback must accept, reject or add at least one label")
+        correct = {*body.accepted, *body.added}
         for label in body.rejected:
-            if label in right:
-                raise RefusalError(409, f"rejected: {label[:100]!r} is accepted or added, too")
+            if label in correct:
+                raise HttpError(409, f"rejected: {label[:100]!r} is also accepted or added; list it once")
         served = models[body.model].served
         item = Feedback(
             served.name,
@@ -92,10 +98,15 @@ def make_router(services: Services) -> APIRouter:
             body.added,
             body.client,
         )
-        (identity,) = await services.keep([item])
+        (identity,) = await services.store_feedback([item])
         return JSONResponse({"id": identity}, 201)
 
-    @router.get("/v1/models", tags=["models"], summary="What is served", response_model=bodies.ModelsAnswer)
+    @router.get(
+        "/v1/models",
+        tags=["models"],
+        summary="List the models and the limits",
+        response_model=schemas.ModelsAnswer,
+    )
     async def list_models() -> Any:
         return {
             "models": [
@@ -113,10 +124,10 @@ def make_router(services: Services) -> APIRouter:
     @router.get(
         "/v1/models/{name}/card",
         tags=["models"],
-        summary="What a model was made of, and how good it is",
-        description="Figures that were not measured are null: `treetop evaluate MODEL TEST --card` does.",
-        response_model=bodies.CardAnswer,
-        responses=error_answers(404),
+        summary="A model's training data, settings and metrics",
+        description="The evaluation is null until `treetop evaluate MODEL TEST --card` has measured it.",
+        response_model=schemas.CardAnswer,
+        responses=error_responses(404),
     )
     async def card(name: str) -> Any:
         return await asyncio.to_thread(card_of, models[name].served)
@@ -124,14 +135,14 @@ def make_router(services: Services) -> APIRouter:
     @router.get(
         "/v1/labels",
         tags=["labels"],
-        summary="Labels by a part of their name",
-        description="Where a word begins with it first, then anywhere; frequent ones first.",
-        response_model=list[bodies.LabelAnswer],
+        summary="Search labels by a part of their name",
+        description="Matches at the start of a word come first, then those anywhere; frequent labels first.",
+        response_model=list[schemas.LabelAnswer],
         response_model_exclude_none=True,
-        responses=error_answers(404, 422),
+        responses=error_responses(404, 422),
     )
     async def labels(
-        q: Annotated[str, Query(max_length=LONGEST)] = "",
+        q: Annotated[str, Query(max_length=MAX_QUERY)] = "",
         model: ModelName = None,
         limit: Annotated[int, Query(ge=1, le=100)] = 20,
     ) -> Any:
@@ -139,21 +150,23 @@ def make_router(services: Services) -> APIRouter:
         found = await asyncio.to_thread(lambda: served.search.find(q, limit))
         return [item._asdict() for item in found]
 
-    @router.get("/healthz", tags=["server"], summary="Is the process alive?")
+    @router.get("/healthz", tags=["server"], summary="Check that the process is alive")
     async def healthz() -> dict[str, str]:
         return {"status": "ok"}
 
-    @router.get("/readyz", tags=["server"], summary="Are the models loaded?", responses=error_answers(503))
+    @router.get(
+        "/readyz", tags=["server"], summary="Check that the models are loaded", responses=error_responses(503)
+    )
     async def readyz() -> dict[str, Any]:
         if services.draining:
-            raise RefusalError(503, "the server is shutting down")
-        if config.api_keys_file is not None:  # this route asks for none
+            raise HttpError(503, "the server is shutting down; try again later")
+        if config.api_keys_file is not None:  # this route is public
             return {"status": "ok"}
         return {"status": "ok", "models": {served.name: served.version for served in models.served()}}
 
-    @router.get("/metrics", tags=["server"], summary="Figures for Prometheus", response_class=Response)
+    @router.get("/metrics", tags=["server"], summary="Metrics for Prometheus", response_class=Response)
     async def metrics() -> Response:
-        page = await asyncio.to_thread(services.meters.page)
-        return Response(page, media_type=services.meters.content_type)
+        content = await asyncio.to_thread(services.metrics.exposition)
+        return Response(content, media_type=services.metrics.content_type)
 
     return router

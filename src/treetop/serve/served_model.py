@@ -1,4 +1,4 @@
-"""`ServedModel`: one version of a model, loaded, with what its answers need."""
+"""`ServedModel`: one version of a loaded model, with what its responses need."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CACHED_LABELS = 100_000
 
 
 class ServedModel:
-    """Never changes once it is made: a changed folder becomes another one."""
+    """Immutable: a changed folder is loaded as another one."""
 
     def __init__(self, name: str, folder: Path, model: Method, version: str) -> None:
         labels = model.labels
@@ -32,39 +32,39 @@ class ServedModel:
         self.name, self.folder, self.model, self.version = name, folder, model, version
         self.labels, self.label_texts = labels, model.label_texts
         self.loaded_at = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-        self.opening = b'{"model":%s,"version":"%s","results":[' % (_json(name), version.encode())
-        """How an answer begins."""
-        self._parts: dict[int, bytes] = {}
+        self.response_start = b'{"model":%s,"version":"%s","results":[' % (_json(name), version.encode())
+        """Start of every prediction response."""
+        self._label_json: dict[int, bytes] = {}
         self._search: LabelSearch | None = None
         self._search_lock = threading.Lock()
 
     def predict(self, texts: list[str], k: int) -> Predictions:
-        """At most ``k`` labels for each text: all where the model knows fewer."""
+        """At most ``k`` labels per text: all labels if the model has fewer."""
         return self.model.predict(texts, min(k, len(self.labels)))
 
     def text_of(self, label: int) -> str | None:
-        """The label's readable name, where it has one of its own."""
+        """The label's readable name, if it differs from the label."""
         if self.label_texts is None:
             return None
         text = self.label_texts[label]
         return text if text != self.labels[label] else None
 
-    def label_part(self, label: int) -> bytes:
-        """``"label":"…",`` (and ``"text":"…",`` where the label has one), ready for an answer."""
-        part = self._parts.get(label)
+    def label_json(self, label: int) -> bytes:
+        """``"label":"…",`` (and ``"text":"…",`` if the label has a readable name) as JSON bytes."""
+        part = self._label_json.get(label)
         if part is None:
             part = b'"label":%s,' % _json(self.labels[label])
             text = self.text_of(label)
             if text is not None:
                 part += b'"text":%s,' % _json(text)
-            if len(self._parts) >= CACHED_LABELS:
-                self._parts.clear()
-            self._parts[label] = part
+            if len(self._label_json) >= CACHED_LABELS:
+                self._label_json.clear()
+            self._label_json[label] = part
         return part
 
     @property
     def search(self) -> LabelSearch:
-        """Made on first use."""
+        """The index of label names, built on first use."""
         from .label_search import LabelSearch
 
         with self._search_lock:
@@ -73,7 +73,7 @@ class ServedModel:
             return self._search
 
     def describe(self) -> dict[str, Any]:
-        """For the list of models."""
+        """The model's entry in the list of models."""
         return {
             "name": self.name,
             "method": self.model.name,
@@ -87,26 +87,28 @@ class ServedModel:
 
 
 def version_of(folder: Path) -> str:
-    """A digest of what the folder holds: of its manifest, which has the checksums of everything else."""
+    """A digest of the folder's manifest, which has the checksums of all other files."""
     try:
         return xxhash.xxh3_64_hexdigest((folder / MANIFEST).read_bytes())
     except OSError as error:
-        raise ModelError(f"{folder} is not a model folder: {error.strerror or error}") from None
+        raise ModelError(
+            f"{folder} is not a model folder ({error.strerror or error}); give one that treetop train wrote"
+        ) from None
 
 
 def load_served(name: str, folder: Path, settings: Mapping[str, Any], *, verify: bool) -> ServedModel:
-    """Loads the folder and sees that it answers."""
+    """Loads the folder and predicts once, so that a model that cannot predict fails here."""
     from ..methods import load
 
     while True:
         version = version_of(folder)
         model = load(folder, verify=verify, **settings)
-        if version_of(folder) == version:  # else saved again meanwhile
+        if version_of(folder) == version:  # else it was saved again meanwhile
             break
     if not model.takes_texts:
-        raise ModelError(f"{folder} takes features, not texts, so it cannot be served")
+        raise ModelError(f"{folder} was trained on features, so it cannot be served; train it on texts")
     served = ServedModel(name, folder, model, version)
-    served.predict(["a first text: pages are read in, and a model that cannot answer shows it"], 1)
+    served.predict(["a first text, which also reads the mapped files into memory"], 1)
     return served
 
 
@@ -115,6 +117,6 @@ def _json(text: str) -> bytes:
 
 
 def score_texts(scores: np.ndarray) -> list[str]:
-    """The fewest digits that tell each float32 apart."""
+    """The shortest decimal that identifies each float32."""
     listed: list[str] = scores.astype(np.str_).tolist()
     return listed

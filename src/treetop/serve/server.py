@@ -1,4 +1,4 @@
-"""Runs the server: sockets, one worker in this process, or several under `workers`."""
+"""Runs the server: opens sockets and runs one worker in this process, or several under `workers`."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ BACKLOG = 2048
 
 
 def run(folders: dict[str, Path], config: ServeConfig) -> None:
-    """Serves until a signal ends it."""
+    """Serves until a signal stops it."""
     if config.workers > 1 and not hasattr(signal, "SIGHUP"):
-        raise ConfigError("workers: several need a system with Unix signals; leave it at 1")
+        raise ConfigError("workers: several need Unix signals, which this system lacks; use --workers 1")
     set_up_log()
     if hasattr(signal, "SIGHUP"):
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until there is a model to load anew
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until a model is loaded
     sockets = listen(config)
     if config.workers == 1:
         run_worker(folders, config, sockets[0], verify=True)
@@ -49,7 +49,7 @@ def run_worker(
     verify: bool,
     announce: bool = True,
 ) -> None:
-    """One process: loads the models, answers, and drains when it is told to end."""
+    """One process: loads the models, serves them, and drains on SIGTERM or SIGINT."""
     services = Services(folders, config, verify=verify)
 
     def ready() -> None:
@@ -58,19 +58,19 @@ def run_worker(
 
     server = Server(make_app(services), services, ready)
     gc.collect()
-    gc.freeze()  # what is there now stays: collections need not look at it again
+    gc.freeze()  # loaded objects stay: later collections skip them
     server.run(sockets=[listener])
 
 
 class Server(uvicorn.Server):
-    """uvicorn's, ending with exit code 0 when a signal asked it to, and not ready while it drains.
+    """uvicorn's server, which exits with code 0 after a signal and is not ready while it drains.
 
-    ``ready`` is called once requests are answered and signals heard.
+    Calls ``ready`` once it accepts requests and handles signals.
     """
 
     def __init__(self, app: Any, services: Services, ready: Callable[[], None]) -> None:
         config = services.config
-        limits = {"most_connections": config.max_connections, "head_seconds": config.timeout}
+        limits = {"max_connections": config.max_connections, "head_seconds": config.timeout}
         super().__init__(
             uvicorn.Config(
                 app,
@@ -110,45 +110,49 @@ class Server(uvicorn.Server):
 
 
 def listen(config: ServeConfig) -> list[socket.socket]:
-    """A socket for each worker, all on one port: the system spreads connections over them.
+    """A socket per worker, all on one port: the system distributes connections over them.
 
-    They belong to the process that started the workers, so that what waits at a worker that dies is answered
-    by the one that takes its place. Where the system does not spread, the workers share one socket.
+    The parent process owns them, so that connections waiting for a worker that dies are answered by its
+    replacement. On systems that do not distribute, the workers share one socket.
     """
     try:
         family = socket.getaddrinfo(config.host, config.port, type=socket.SOCK_STREAM)[0][0]
     except OSError as error:
-        raise ConfigError(f"host: {config.host!r} is no address of this machine ({error.strerror})") from None
-    spread = config.workers > 1 and sys.platform == "linux"
+        raise ConfigError(
+            f"host: {config.host!r} is not an address of this machine ({error.strerror});"
+            " use 127.0.0.1 or 0.0.0.0"
+        ) from None
+    distribute = config.workers > 1 and sys.platform == "linux"
     try:
-        first = _bound(family, config.host, config.port, spread=False)  # also finds out if the port is taken
-        if not spread:
+        first = _bind(family, config.host, config.port, distribute=False)  # also fails if the port is taken
+        if not distribute:
             first.listen(BACKLOG)
             return [first] * config.workers
         port = first.getsockname()[1]
         first.close()
-        sockets = [_bound(family, config.host, port, spread=True) for _ in range(config.workers)]
+        sockets = [_bind(family, config.host, port, distribute=True) for _ in range(config.workers)]
         for one in sockets:
             one.listen(BACKLOG)
         return sockets
     except OSError as error:
         raise TreetopError(
-            f"{config.host}:{config.port} cannot be listened on: {error.strerror or error}"
+            f"cannot listen on {config.host}:{config.port} ({error.strerror or error});"
+            " choose another --host or --port"
         ) from None
 
 
-def _bound(family: int, host: str, port: int, *, spread: bool) -> socket.socket:
-    made = socket.socket(family, socket.SOCK_STREAM)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if spread:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+def _bind(family: int, host: str, port: int, *, distribute: bool) -> socket.socket:
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if distribute:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     try:
-        made.bind((host, port))
+        bound.bind((host, port))
     except BaseException:
-        made.close()
+        bound.close()
         raise
-    made.setblocking(False)
-    return made
+    bound.setblocking(False)
+    return bound
 
 
 def log_ready(config: ServeConfig, listener: socket.socket, names: list[str]) -> None:
@@ -156,11 +160,11 @@ def log_ready(config: ServeConfig, listener: socket.socket, names: list[str]) ->
     shown = f"[{host}]" if ":" in host else host
     log.info("serving %s at http://%s:%d", ", ".join(names), shown, port)
     if config.host not in LOOPBACK and config.api_keys_file is None:
-        log.warning("anybody who reaches %s can ask and give feedback: --api-keys FILE asks for a key", host)
+        log.warning("anyone who can reach %s can use this server; require a key with --api-keys FILE", host)
 
 
 def set_up_log() -> None:
-    """One line a message on standard error, with the time."""
+    """Logs to standard error, one line per message, with the time."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     for name, level in (

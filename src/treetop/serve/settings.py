@@ -1,4 +1,4 @@
-"""What the server can be told. The command's options and their help follow from this."""
+"""Settings of the server, from which the options of ``treetop serve`` and their help follow."""
 
 from __future__ import annotations
 
@@ -12,52 +12,62 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 @dataclass(frozen=True)
 class ServeConfig(Config):
-    """Where to listen, who may ask, and how much at a time."""
+    """Address, access and limits of the server."""
 
-    host: str = setting("127.0.0.1", "address to listen on; other machines reach 0.0.0.0 only")
-    port: int = setting(8000, "port to listen on; 0: any free one", at_least=0, at_most=65535)
+    host: str = setting("127.0.0.1", "address to listen on; use 0.0.0.0 to accept other machines")
+    port: int = setting(8000, "port to listen on; 0 picks a free one", at_least=0, at_most=65535)
     workers: int = setting(
         1, "processes that share the port and the memory-mapped models", at_least=1, at_most=256
     )
-    threads: int = setting(1, "threads of one prediction; 0: all cores", at_least=0, at_most=4096)
+    threads: int = setting(1, "threads per prediction; 0 uses all cores", at_least=0, at_most=4096)
     device: str | None = setting(
-        None, "where a network runs: cuda, cuda:1, mps or cpu; none: the first there is"
+        None, "device of a network: cuda, cuda:1, mps or cpu; by default the first available"
     )
-    int8: bool = setting(False, "8-bit weights of a transformer on the processor: faster")
-    feedback: str = setting("feedback.sqlite", "file that keeps feedback; none: feedback is refused")
-    api_keys: str = setting("none", "file of keys, one a line, of which a request must carry one")
+    int8: bool = setting(False, "8-bit weights for transformers on the CPU, which is faster")
+    feedback: str = setting("feedback.sqlite", "file that stores feedback; none refuses feedback")
+    api_keys: str = setting("none", "file of API keys, one per line, one of which every request must carry")
     allow_host: tuple[str, ...] = setting(
-        (), "names that requests may call this server by; on loopback only its own unless given"
+        (),
+        "host name to accept in addition to localhost (repeatable); by default a server on loopback accepts"
+        " only localhost, other servers accept any name",
     )
-    cors_origin: tuple[str, ...] = setting((), "web origins whose pages may ask; * for all")
+    cors_origin: tuple[str, ...] = setting(
+        (), "web origin whose pages may use the server (repeatable); * allows all"
+    )
     watch: float = setting(
-        2.0, "seconds between looks for a changed model folder; 0: on SIGHUP only", at_least=0
+        2.0, "seconds between checks for changed model folders; 0 reloads on SIGHUP only", at_least=0
     )
-    timeout: float = setting(10.0, "seconds for a request to arrive, and again to be answered", above=0)
+    timeout: float = setting(
+        10.0, "time limit in seconds for a request to arrive, and again for its answer", above=0
+    )
     drain: float = setting(30.0, "seconds that running requests get at shutdown", at_least=0)
-    batch: int = setting(64, "texts that are predicted together at most", at_least=1)
-    batch_wait: float = setting(0.0, "milliseconds to wait for more texts to join", at_least=0, at_most=1000)
+    batch: int = setting(64, "maximum texts per prediction batch", at_least=1)
+    batch_wait: float = setting(
+        0.0, "milliseconds to wait for more texts to join a batch", at_least=0, at_most=1000
+    )
     max_waiting: int = setting(
-        256, "texts that wait for an answer before further requests are turned away", at_least=1
+        256, "maximum texts waiting for a prediction; further requests get status 429", at_least=1
     )
-    max_connections: int = setting(1000, "connections of a worker; more are turned away", at_least=1)
-    max_body: int = setting(4_000_000, "bytes of a request", at_least=1)
-    max_text: int = setting(100_000, "characters of a text", at_least=1)
-    max_texts: int = setting(256, "texts of a request", at_least=1)
-    max_k: int = setting(1000, "labels of a text that can be asked for", at_least=1)
-    max_labels: int = setting(50_000, "labels that can be asked for, of all texts of a request", at_least=1)
+    max_connections: int = setting(
+        1000, "maximum connections per worker; further ones get status 503", at_least=1
+    )
+    max_body: int = setting(4_000_000, "maximum bytes of a request body", at_least=1)
+    max_text: int = setting(100_000, "maximum characters of a text", at_least=1)
+    max_texts: int = setting(256, "maximum texts per request", at_least=1)
+    max_k: int = setting(1000, "maximum labels per text", at_least=1)
+    max_labels: int = setting(50_000, "maximum labels per request, over all its texts", at_least=1)
     max_explained: int = setting(
-        50, "labels of a request that are explained, the best of each text first", at_least=1
+        50, "maximum explained labels per request, the top labels of each text first", at_least=1
     )
-    log_requests: bool = setting(False, "write a line for each request")
+    log_requests: bool = setting(False, "log every request")
 
     @property
-    def at_prediction(self) -> dict[str, Any]:
-        """Settings that a trained model is loaded with."""
-        chosen: dict[str, Any] = {"threads": self.threads}
+    def load_settings(self) -> dict[str, Any]:
+        """Settings with which a trained model is loaded."""
+        given: dict[str, Any] = {"threads": self.threads}
         if self.device is not None:
-            chosen["device"] = self.device
-        return chosen | ({"int8": True} if self.int8 else {})
+            given["device"] = self.device
+        return given | ({"int8": True} if self.int8 else {})
 
     @property
     def feedback_file(self) -> str | None:
@@ -69,10 +79,11 @@ class ServeConfig(Config):
 
     @property
     def host_names(self) -> frozenset[str] | None:
-        """Names that a request may call the server by; None: any.
+        """Host names that requests may use; None: any.
 
-        A page of another site can make a browser look up its own name as 127.0.0.1 and so reach a server that
-        listens there for its owner alone; what the browser then sends names the other site.
+        Prevents DNS rebinding: a page of another site can make its own host name resolve to 127.0.0.1 and so
+        reach, through the browser, a server that listens there for its owner only. Such requests carry the
+        other site's name.
         """
         if self.host not in LOOPBACK and not self.allow_host:
             return None

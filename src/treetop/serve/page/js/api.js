@@ -1,21 +1,23 @@
-// Talking to the server. What goes wrong becomes a `ServerError` whose message can be shown as it is.
+// Requests to the server. Failures become a `ServerError` with a message that can be shown as it is.
 
 import { askForKey, keyHeaders } from "./key.js";
 
 export class ServerError extends Error {
-  /** kind: "gone" (no answer), "busy" (try again in `wait` seconds), "refused" (the request is at fault), "broken". */
+  /** kind: "unreachable", "busy" (retry in `wait` seconds), "refused" (the request is at fault), "broken". */
   constructor(kind, message, wait = null) {
     super(message);
     this.kind = kind;
     this.wait = wait;
   }
 
-  get passes() {
-    return this.kind === "gone" || this.kind === "busy";
+  get isTemporary() {
+    return this.kind === "unreachable" || this.kind === "busy";
   }
 }
 
 const DEFAULT_WAIT = 3;
+const UNREACHABLE = "The server does not respond.";
+const BUSY = "The server is busy.";
 
 export const models = () => request("v1/models");
 export const card = (model) => request(`v1/models/${encodeURIComponent(model)}/card`);
@@ -40,7 +42,7 @@ async function request(path, { body, signal } = {}) {
     response = await fetch(path, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ServerError("gone", "The server does not answer.", DEFAULT_WAIT);
+    throw new ServerError("unreachable", UNREACHABLE, DEFAULT_WAIT);
   }
   const answer = await response.json().catch((error) => {
     if (error.name === "AbortError") throw error;
@@ -48,23 +50,23 @@ async function request(path, { body, signal } = {}) {
   });
   if (response.ok && answer !== null) return answer;
   if (response.status === 401) {
-    await askForKey(sentence(answer?.error ?? "a key is needed"));
+    await askForKey();
     return request(path, { body, signal });
   }
   throw asError(response, answer?.error && sentence(answer.error));
 }
 
-const sentence = (said) => said.charAt(0).toUpperCase() + said.slice(1).replace(/[^.!?]$/, "$&.");
+const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1).replace(/[^.!?]$/, "$&.");
 
-function asError(response, said) {
+function asError(response, message) {
   const wait = Number(response.headers.get("Retry-After")) || DEFAULT_WAIT;
-  if (response.status === 429) return new ServerError("busy", "The server has much to do just now.", wait);
-  if (response.status === 503)
-    return new ServerError("busy", said ?? "The server has much to do just now.", wait);
+  if (response.status === 429) return new ServerError("busy", BUSY, wait);
+  if (response.status === 503) return new ServerError("busy", message ?? BUSY, wait);
   if (response.status === 502 || response.status === 504)
-    return new ServerError("gone", "The server does not answer.", wait);
-  if (response.status === 413) return new ServerError("refused", said ?? "This is too long for the server.");
+    return new ServerError("unreachable", UNREACHABLE, wait);
+  if (response.status === 413)
+    return new ServerError("refused", message ?? "The request is too large. Send less text.");
   if (response.status < 500)
-    return new ServerError("refused", said ?? "The server does not understand this request.");
-  return new ServerError("broken", said ?? "Something went wrong on the server.");
+    return new ServerError("refused", message ?? "The server rejected this request.");
+  return new ServerError("broken", message ?? "Internal error. Try again later.");
 }

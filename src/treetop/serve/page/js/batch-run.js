@@ -1,21 +1,21 @@
-// Asking for the labels of many texts: a piece at a time, waiting while the server is busy or away.
+// Predicting labels for many texts, a batch per request, with retries while the server is busy or unreachable.
 
 import { predict } from "./api.js";
 
-const PIECE = 64; // texts in one request
-const PIECE_CHARACTERS = 200_000; // and no more than this, unless a single text is longer
-const MOST_WAITS = 40;
-const MOST_REFUSED = 10; // where not one text is taken, the texts are not at fault
+const BATCH = 64; // texts per request
+const BATCH_CHARACTERS = 200_000; // per request, unless a single text is longer
+const MAX_RETRIES = 40;
+const MAX_REFUSED = 10; // if all of the first texts are refused, the fault lies elsewhere
 
-/** Keeps what is done when it is stopped or fails; `go` goes on from there. */
+/** Keeps finished results when it is stopped or fails; `start` resumes from there. */
 export class BatchRun {
   constructor(texts, options, limit) {
     this.texts = texts;
     this.options = options;
-    this.piece = Math.min(PIECE, limit);
+    this.batchSize = Math.min(BATCH, limit);
     this.results = [];
-    this.refused = []; // {row, message}: texts the server does not take
-    this.stopping = null;
+    this.refused = []; // {row, message}: texts that the server refused
+    this.stopper = null;
   }
 
   get done() {
@@ -27,53 +27,53 @@ export class BatchRun {
   }
 
   stop() {
-    this.stopping?.abort();
+    this.stopper?.abort();
   }
 
-  /** `onProgress()` after each piece, `onWait(error, seconds)` while waiting. Throws what does not pass by itself. */
-  async go(onProgress, onWait) {
-    const stopping = (this.stopping = new AbortController());
-    let waits = 0;
-    while (!this.finished && !stopping.signal.aborted) {
-      const piece = this.nextPiece();
+  /** Calls `onProgress()` per batch and `onWait(error, seconds)` before a retry. Throws permanent errors. */
+  async start(onProgress, onWait) {
+    const stopper = (this.stopper = new AbortController());
+    let retries = 0;
+    while (!this.finished && !stopper.signal.aborted) {
+      const batch = this.nextBatch();
       try {
-        this.results.push(...(await this.ask(piece, stopping.signal)));
-        waits = 0;
+        this.results.push(...(await this.predict(batch, stopper.signal)));
+        retries = 0;
         onProgress();
       } catch (error) {
         if (error.name === "AbortError") return;
-        if (!error.passes || ++waits > MOST_WAITS) throw error;
+        if (!error.isTemporary || ++retries > MAX_RETRIES) throw error;
         onWait(error, error.wait);
-        await sleep(1000 * error.wait, stopping.signal);
+        await sleep(1000 * error.wait, stopper.signal);
       }
     }
   }
 
-  nextPiece() {
-    const piece = [];
+  nextBatch() {
+    const batch = [];
     let characters = 0;
-    for (let at = this.done; at < this.texts.length && piece.length < this.piece; at++) {
+    for (let at = this.done; at < this.texts.length && batch.length < this.batchSize; at++) {
       characters += this.texts[at].length;
-      if (piece.length && characters > PIECE_CHARACTERS) break;
-      piece.push(this.texts[at]);
+      if (batch.length && characters > BATCH_CHARACTERS) break;
+      batch.push(this.texts[at]);
     }
-    return piece;
+    return batch;
   }
 
-  /** Of a piece that the server refuses its first half is asked, and so on: only the bad texts stay without labels. */
-  async ask(piece, signal) {
+  /** Retries the first half of a refused batch, and so on, so that only the refused texts get no labels. */
+  async predict(batch, signal) {
     try {
-      return (await predict({ ...this.options, texts: piece }, signal)).results.map(
+      return (await predict({ ...this.options, texts: batch }, signal)).results.map(
         (result) => result.labels,
       );
     } catch (error) {
       if (error.kind !== "refused") throw error;
-      if (piece.length === 1) {
-        if (this.done === this.refused.length && this.done >= MOST_REFUSED) throw error;
+      if (batch.length === 1) {
+        if (this.done === this.refused.length && this.done >= MAX_REFUSED) throw error;
         this.refused.push({ row: this.done, message: error.message });
         return [[]];
       }
-      return this.ask(piece.slice(0, piece.length / 2), signal);
+      return this.predict(batch.slice(0, batch.length / 2), signal);
     }
   }
 }

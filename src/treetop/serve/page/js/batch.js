@@ -1,4 +1,4 @@
-// The second page: files of many texts in, a table with labels out.
+// The second tab: files with many texts in, a table with labels out.
 
 import { BatchRun } from "./batch-run.js";
 import { byId, make, table } from "./dom.js";
@@ -7,7 +7,7 @@ import { count, counted, duration, scoreText } from "./numbers.js";
 import { FileProblem, FORMULA, readFiles, writeCsv } from "./tables.js";
 
 const PREVIEW = 3; // rows shown before the start
-const SHOWN = 50; // rows shown of the result; the file has all
+const SHOWN = 50; // result rows shown; the file has all
 
 export class Batch {
   constructor(served) {
@@ -57,7 +57,7 @@ export class Batch {
       value: Math.min(5, this.served.model.labels),
       required: true,
     });
-    const least = make("input", {
+    const threshold = make("input", {
       id: "batch-least",
       type: "number",
       min: 0,
@@ -77,13 +77,13 @@ export class Batch {
         className: "options",
         onsubmit: (event) => {
           event.preventDefault();
-          this.start(Number(labels.value), least.value === "" ? null : Number(least.value));
+          this.start(Number(labels.value), threshold.value === "" ? null : Number(threshold.value));
         },
       },
-      names.length > 1 ? make("label", {}, "Texts are in the column ", column) : null,
-      make("label", {}, "Labels for each text ", labels),
-      make("label", {}, "Only scores above ", least),
-      make("button", { className: "primary", id: "batch-start" }, "Find labels"),
+      names.length > 1 ? make("label", {}, "Text column ", column) : null,
+      make("label", {}, "Labels per text ", labels),
+      make("label", {}, "Only scores above ", threshold),
+      make("button", { className: "primary", id: "batch-start" }, "Predict labels"),
     );
     this.place.replaceChildren(
       make("h3", {}, this.source),
@@ -111,18 +111,18 @@ export class Batch {
       this.served.limits.texts,
     );
     this.showRun();
-    this.goOn();
+    this.resume();
   }
 
   showRun() {
-    this.bar = make("progress", { max: this.run.texts.length, value: 0, "aria-label": "Texts done" });
+    this.bar = make("progress", { max: this.run.texts.length, value: 0, "aria-label": "Progress" });
     this.progress = make("p", { className: "progress", id: "batch-progress" });
     this.buttons = make("div", { className: "actions" });
     this.outcome = make("div", {
       className: "scrolling",
       tabIndex: 0,
       role: "group",
-      "aria-label": "Labels found",
+      "aria-label": "Predicted labels",
       hidden: true,
     });
     this.place.replaceChildren(
@@ -134,9 +134,9 @@ export class Batch {
     );
   }
 
-  async goOn() {
+  async resume() {
     const run = this.run;
-    const began = performance.now();
+    const started = performance.now();
     const before = run.done;
     const stop = make("button", { type: "button", onclick: () => run.stop() }, "Stop");
     this.setButtons(stop);
@@ -145,14 +145,14 @@ export class Batch {
     const onProgress = () => {
       if (!isShown()) return;
       clearNotice();
-      const seconds = (performance.now() - began) / 1000;
+      const seconds = (performance.now() - started) / 1000;
       const left = (seconds / (run.done - before)) * (run.texts.length - run.done);
       this.showProgress(run.finished || seconds < 2 ? "" : `, about ${duration(left)} left`);
     };
     this.showProgress("");
     try {
-      await run.go(onProgress, (error, wait) =>
-        notice(`${error.message} Going on in ${duration(wait)}; what is done is kept.`),
+      await run.start(onProgress, (error, wait) =>
+        notice(`${error.message} Retrying in ${duration(wait)}; finished rows are kept.`),
       );
     } catch (error) {
       if (isShown()) notice(error.message);
@@ -183,14 +183,14 @@ export class Batch {
       },
       run.finished ? "Download as CSV" : `Download ${counted(run.done, "row")} as CSV`,
     );
-    const goOn = run.finished
+    const resume = run.finished
       ? null
-      : make("button", { type: "button", onclick: () => this.goOn() }, "Go on");
-    this.setButtons(...[download, goOn].filter(Boolean));
+      : make("button", { type: "button", onclick: () => this.resume() }, "Resume");
+    this.setButtons(...[download, resume].filter(Boolean));
     if (run.refused.length) {
       const [{ row, message }] = run.refused;
       this.progress.append(
-        ` ${counted(run.refused.length, "text")} got no labels; the first is row ${count(row + 1)}: ${message}`,
+        ` ${counted(run.refused.length, "text")} got no labels, first row ${count(row + 1)}: ${message}`,
       );
     }
     const { rows, text } = this.table;
@@ -200,10 +200,10 @@ export class Batch {
     this.outcome.replaceChildren(preview(["Text", "Labels"], results, 0));
     if (run.done > SHOWN)
       this.outcome.append(
-        make("p", { className: "hint" }, `The first ${SHOWN} rows. The file has all ${count(run.done)}.`),
+        make("p", { className: "hint" }, `First ${SHOWN} rows shown. The file has all ${count(run.done)}.`),
       );
     this.outcome.hidden = !run.done;
-    (goOn ?? download).focus();
+    (resume ?? download).focus();
     announce(`${count(run.done)} of ${counted(run.texts.length, "text")} done.`);
   }
 
@@ -211,7 +211,7 @@ export class Batch {
     const { names, rows } = this.table;
     const { results } = this.run;
     const join = joiner(results);
-    const header = [...names, fresh("suggested_labels", names), fresh("scores", names)];
+    const header = [...names, unused("suggested_labels", names), unused("scores", names)];
     const lines = results.map((found, at) => [
       ...rows[at],
       join(found.map(({ label }) => label)),
@@ -223,12 +223,12 @@ export class Batch {
     link.download = `${this.source.replace(/\.[^.]*$/, "")} with labels.csv`;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-    say(`${link.download} is in your downloads.`);
+    say(`Downloaded ${link.download}.`);
   }
 }
 
-/** Labels between semicolons, or as JSON lists where a label has one itself or begins like a formula of a spreadsheet:
- *  what `treetop` reads back. */
+/** Labels separated by semicolons, or JSON lists if a label contains one or begins like a spreadsheet formula.
+ *  `treetop` reads both. */
 function joiner(results) {
   const plain = results.every((found) =>
     found.every(({ label }) => !/[;\r\n\t]|^\[|^\s|\s$/.test(label) && !FORMULA.test(label)),
@@ -236,7 +236,7 @@ function joiner(results) {
   return plain ? (labels) => labels.join(";") : (labels) => JSON.stringify(labels);
 }
 
-function fresh(name, taken) {
+function unused(name, taken) {
   let free = name;
   for (let number = 2; taken.includes(free); number++) free = `${name}_${number}`;
   return free;

@@ -1,4 +1,4 @@
-// The third page: what the model learned from and how good it is, in plain words.
+// The third tab: the model's training data and quality, in plain words.
 
 import { card as fetchCard } from "./api.js";
 import { longTail, reliability } from "./charts.js";
@@ -16,7 +16,7 @@ export class Card {
     const { model } = this.served;
     const shown = model && `${model.name} ${model.version}`;
     if (!model || this.shown === shown) return;
-    this.place.replaceChildren(make("p", { className: "empty" }, "One moment…"));
+    this.place.replaceChildren(make("p", { className: "empty" }, "Loading…"));
     try {
       const card = await fetchCard(model.name);
       if (this.served.model !== model) return;
@@ -34,23 +34,23 @@ export class Card {
 function sections(card, model) {
   return [
     make("h2", {}, model.name),
-    make("p", { className: "lead" }, "What this model learned from, and how far it can be trusted."),
-    learnedFrom(card.data),
-    tail(card.long_tail),
+    make("p", { className: "lead" }, "How this model was trained, and how accurate it is."),
+    trainingData(card.data),
+    labelFrequencies(card.long_tail),
     ...quality(card.evaluation, model),
     settings(card),
   ].filter(Boolean);
 }
 
-function learnedFrom(data) {
+function trainingData(data) {
   if (!data) return null;
   const facts = [
-    [data.examples, "texts to learn from", count],
+    [data.examples, "training texts", count],
     [data.labels_used ?? data.labels, "labels in use", count],
-    [data.labels_per_example, "labels on a text, on average", (number) => number.toFixed(1)],
+    [data.labels_per_example, "labels per text, on average", (number) => number.toFixed(1)],
   ].filter(([number]) => number !== undefined && number !== null);
   return block(
-    "What it learned from",
+    "Training data",
     make(
       "dl",
       { className: "facts" },
@@ -61,24 +61,24 @@ function learnedFrom(data) {
   );
 }
 
-function tail(long) {
-  if (!long?.points.length) return null;
-  const rare = long.buckets
+function labelFrequencies(tail) {
+  if (!tail?.points.length) return null;
+  const rare = tail.buckets
     .filter((bucket) => RARE.includes(bucket.texts))
     .reduce((sum, bucket) => sum + bucket.labels, 0);
   return block(
-    "Common and rare labels",
+    "Frequent and rare labels",
     make(
       "p",
       {},
-      `Of ${count(long.points.at(-1)[0])} labels, ${count(rare)} have at most five texts to learn from.`,
+      `Of ${count(tail.points.at(-1)[0])} labels, ${count(rare)} have at most five training texts.`,
     ),
-    longTail(long.points, "How many texts each label has, from the most used label to the least"),
+    longTail(tail.points, "Training texts per label, from the most to the least frequent label"),
     details(
-      "The figures",
+      "Show the numbers",
       table(
-        ["Texts that have it", "Labels", "Share of all uses"],
-        long.buckets
+        ["Training texts", "Labels", "Share of all assignments"],
+        tail.buckets
           .filter((bucket) => bucket.labels)
           .map((bucket) => [
             bucket.texts.replace("-", " to ").replace(">", "more than "),
@@ -93,53 +93,53 @@ function tail(long) {
 function quality(evaluation, model) {
   if (evaluation)
     return [
-      overall(evaluation),
-      byFrequency(evaluation.by_frequency),
-      honesty(evaluation.calibration, model),
+      accuracy(evaluation),
+      recallByFrequency(evaluation.by_frequency),
+      calibration(evaluation.calibration, model),
     ];
   return [
     block(
-      "How good it is",
+      "Accuracy",
       make(
         "p",
         {},
-        "This has not been measured yet. It takes some texts with known labels that the model did not learn from:",
+        "Not measured yet. Evaluate the model on texts with known labels that were not used for training:",
       ),
       make("p", {}, make("code", {}, "treetop evaluate MODEL TEXTS --card")),
     ),
   ];
 }
 
-function overall({ metrics, examples }) {
-  const say = [
-    ["P@1", "of the first suggestions are right"],
-    ["P@3", "of the first three suggestions are right"],
-    ["R@5", "of the right labels are among the first five"],
+function accuracy({ metrics, examples }) {
+  const facts = [
+    ["P@1", "of the top suggestions are correct"],
+    ["P@3", "of the top three suggestions are correct"],
+    ["R@5", "of the correct labels are among the top five"],
   ].filter(([name]) => metrics[name] !== undefined);
   return block(
-    "How good it is",
-    make("p", {}, `Measured on ${count(examples)} texts that it had not seen.`),
+    "Accuracy",
+    make("p", {}, `Measured on ${count(examples)} test texts.`),
     make(
       "dl",
       { className: "facts" },
-      say.map(([name, words]) =>
+      facts.map(([name, words]) =>
         make("div", {}, make("dt", {}, words), make("dd", {}, percent(metrics[name] / 100))),
       ),
     ),
     details(
-      "All measures, in percent",
+      "All metrics, in percent",
       table(
-        ["Measure", "Value"],
+        ["Metric", "Value"],
         Object.entries(metrics).map(([name, value]) => [name, value.toFixed(2)]),
       ),
     ),
   );
 }
 
-const RARE = ["1", "2-5"]; // texts of a label
-const BUCKETS = { unseen: "Never seen", tail: "Rare", middle: "Now and then", head: "Often" };
+const RARE = ["1", "2-5"]; // training texts of a label
+const BUCKETS = { unseen: "Unseen", tail: "Rare", middle: "Medium", head: "Frequent" };
 
-function byFrequency(buckets) {
+function recallByFrequency(buckets) {
   if (!buckets?.length) return null;
   const shown = buckets.filter((bucket) => bucket.occurrences);
   const k = Math.max(...Object.keys(shown[0]?.recall ?? { 0: 0 }).map(Number));
@@ -160,11 +160,11 @@ function byFrequency(buckets) {
     );
   });
   return block(
-    "How well rare labels are found",
+    "Recall of rare and frequent labels",
     make(
       "p",
       {},
-      `How many of the right labels are among the first ${k} suggestions, by how often a label was there to learn from.`,
+      `The share of correct labels found in the top ${k} suggestions, by training texts per label.`,
     ),
     make(
       "table",
@@ -175,7 +175,7 @@ function byFrequency(buckets) {
         make(
           "tr",
           {},
-          ["Label was seen", "Labels", "Found"].map((name) => make("th", { scope: "col" }, name)),
+          ["Label frequency", "Labels", "Found"].map((name) => make("th", { scope: "col" }, name)),
         ),
       ),
       make("tbody", {}, bars),
@@ -184,38 +184,38 @@ function byFrequency(buckets) {
 }
 
 function range({ low, high }) {
-  if (high === 0) return "in no text";
-  return high === null || high === undefined ? `in ${low} texts or more` : `in ${low} to ${high} texts`;
+  if (high === 0) return "no training text";
+  return high === null || high === undefined ? `${low} or more texts` : `${low} to ${high} texts`;
 }
 
-function honesty(bins, model) {
+function calibration(bins, model) {
   if (!bins?.length) return null;
   const words = model.calibrated
-    ? "A score is the chance that the label is right. On the dashed line scores keep their word."
-    : "Scores of this model order the labels, and are not chances: the further from the dashed line, the less they say by themselves.";
+    ? "Scores are probabilities that a label is correct. On the dashed line they match the accuracy."
+    : "Scores rank the labels; they are not probabilities. On the dashed line they would match the accuracy.";
   return block(
-    "Can the scores be trusted?",
+    "Reliability of the scores",
     make("p", {}, words),
-    reliability(bins, "How often suggestions were right, by their score"),
+    reliability(bins, "Accuracy of suggestions by score"),
     details(
-      "The figures",
+      "Show the numbers",
       table(
-        ["Score", "Suggestions", "Were right"],
+        ["Score", "Suggestions", "Correct"],
         bins.map((bin) => [percent(bin.score), count(bin.pairs), percent(bin.hits)]),
       ),
     ),
   );
 }
 
-function settings({ method, version, settings: chosen, data }) {
+function settings({ method, version, settings: config, data }) {
   const rows = [
     ["Method", method],
     ["Version", version],
-    ["Learned from", data?.source],
-    ...Object.entries(chosen),
+    ["Training data", data?.source],
+    ...Object.entries(config),
   ];
   return details(
-    "For the technically minded",
+    "Technical details",
     table(
       ["Setting", "Value"],
       rows.filter(([, value]) => value !== undefined && value !== null),

@@ -1,9 +1,9 @@
-// Small pictures as SVG. Each has a name that says what it shows, and the card gives the figures as words or tables.
+// Charts as SVG. Each has an accessible name, and the card shows its numbers in a table, too.
 
 import { svg } from "./dom.js";
 import { count } from "./numbers.js";
 
-// Drawn for the width they get, so that the figures are as large as the text around them.
+// Drawn at the width they are shown with, so that labels are as large as the text around them.
 const WIDTH = Math.min(720, Math.max(280, innerWidth - 32));
 const HEIGHT = Math.min(320, 0.7 * WIDTH);
 const MARGIN = { left: 62, right: 22, top: 12, bottom: 46 };
@@ -30,11 +30,11 @@ export function longTail(points, name) {
       points: `${x(points[0][0]).toFixed(1)},${floor} ${line} ${x(lastRank).toFixed(1)},${floor}`,
     }),
     svg("polyline", { class: "line", points: line }),
-    ...titles("labels, the most used first", "texts"),
+    ...titles("labels, most frequent first", "training texts"),
   );
 }
 
-/** How often suggestions with a score were right, beside the line where score and share agree. */
+/** Reliability diagram: the share of correct suggestions by score, and the diagonal where both agree. */
 export function reliability(bins, name) {
   const x = (share) => MARGIN.left + share * INNER.width;
   const y = (share) => MARGIN.top + (1 - share) * INNER.height;
@@ -57,7 +57,7 @@ export function reliability(bins, name) {
         r: 3 + 5 * Math.sqrt(bin.pairs / most),
       }),
     ),
-    ...titles("score", "were right"),
+    ...titles("score", "correct"),
   );
 }
 
@@ -69,7 +69,7 @@ function picture(name, ...children) {
   );
 }
 
-/** A scale from 1 to `most`; a single value lies at its end. */
+/** A logarithmic scale from 1 to `most`; a single value is at its start. */
 function logarithmic(most, from, length) {
   const range = Math.log(Math.max(most, 2));
   return (value) => from + (length * Math.log(value)) / range;

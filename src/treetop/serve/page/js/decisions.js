@@ -1,13 +1,13 @@
-// What the reader made of the labels: chosen and rejected ones, how they are shown, copied and saved.
+// The user's decisions: accepted and rejected labels, shown, copied and saved.
 
 import { feedback } from "./api.js";
-import { copyText } from "./copying.js";
+import { copyText } from "./clipboard.js";
 import { byId, icon, make } from "./dom.js";
 import { announce, clearNotice, notice, say } from "./notices.js";
 import { counted } from "./numbers.js";
 
 export class Decisions {
-  /** `text()`, `suggested()` and the model's `version()` are what is decided about now; `onChange(decisions)` follows every decision. */
+  /** Decides on `text()`, `suggested()` and the model's `version()`; decisions call `onChange(decisions)`. */
   constructor(served, { text, suggested, version, onChange }) {
     this.served = served;
     this.text = text;
@@ -15,8 +15,8 @@ export class Decisions {
     this.version = version;
     this.onChange = onChange;
     this.made = new Map(); // label → "accepted" | "rejected"
-    this.names = new Map(); // label → how it is shown
-    this.saved = null; // the text that was saved with these decisions
+    this.names = new Map(); // label → displayed name
+    this.saved = null; // the text saved with these decisions
     byId("save").addEventListener("click", () => this.save());
     byId("copy").addEventListener("click", () => this.copy());
     addEventListener("keydown", (event) => {
@@ -27,10 +27,10 @@ export class Decisions {
   }
 
   get chosen() {
-    return this.labelsThat("accepted");
+    return this.labelsWith("accepted");
   }
 
-  labelsThat(decision) {
+  labelsWith(decision) {
     return [...this.made.keys()].filter((label) => this.made.get(label) === decision);
   }
 
@@ -39,7 +39,7 @@ export class Decisions {
     this.show();
   }
 
-  /** `decision` is "accepted", "rejected", or null to take it back. */
+  /** `decision` is "accepted", "rejected", or null to undo it. */
   decide(label, decision) {
     if (decision) this.made.set(label, decision);
     else this.made.delete(label);
@@ -73,7 +73,7 @@ export class Decisions {
     return make("li", {}, make("span", {}, this.names.get(label)), button);
   }
 
-  /** The focus goes on to the next label, or to the field for another. */
+  /** Moves the focus to the next label or, without one, to the input field. */
   remove(label) {
     const at = this.chosen.indexOf(label);
     this.decide(label, null);
@@ -102,14 +102,14 @@ export class Decisions {
         suggested,
         accepted: this.chosen.filter(isSuggested),
         added: this.chosen.filter((label) => !isSuggested(label)),
-        rejected: this.labelsThat("rejected"),
+        rejected: this.labelsWith("rejected"),
       });
       this.saved = text;
       clearNotice();
       say("Saved. Thank you.");
     } catch (error) {
       notice(`${error.message} Your decisions are not saved yet.`, {
-        name: "Save again",
+        name: "Try again",
         run: () => this.save(),
       });
     }
@@ -119,7 +119,7 @@ export class Decisions {
   async copy() {
     const { chosen } = this;
     if (await copyText(chosen.map((label) => this.names.get(label)).join("\n")))
-      say(`${counted(chosen.length, "label")} copied, one on each line.`);
-    else notice("This browser does not let the page copy. Select the labels and copy them by hand.");
+      say(`${counted(chosen.length, "label")} copied, one per line.`);
+    else notice("The browser blocked copying. Select the labels and copy them yourself.");
   }
 }

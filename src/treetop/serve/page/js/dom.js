@@ -1,10 +1,10 @@
-// Building elements. Text always goes in as text nodes, so nothing that a label or a text says becomes markup.
+// Building elements. Text is always inserted as text nodes, so no label or text can become markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
 export const byId = (id) => document.getElementById(id);
 
-/** An element with properties, attributes (names with a dash, role, for) and event listeners (onclick, …). */
+/** An element with properties, attributes (role, for, names with a dash) and listeners (onclick, …). */
 export function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -16,7 +16,7 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
-/** A table with these names of columns; what is no cell yet becomes one. */
+/** A table with these column names. Values that are not cells are wrapped in one. */
 export function table(names, rows) {
   const heading = (name) => make("th", { scope: "col" }, name);
   const cell = (value) => (value instanceof HTMLTableCellElement ? value : make("td", {}, String(value)));

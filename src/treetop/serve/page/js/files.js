@@ -1,4 +1,4 @@
-// Files that are dropped on the page or chosen: one plain text is shown, anything else goes to the page of many.
+// Dropped or chosen files: a single plain text opens in the first tab, anything else in the second.
 
 import { byId } from "./dom.js";
 import { clearNotice, notice } from "./notices.js";
@@ -10,10 +10,10 @@ const MANY = /\.(csv|tsv|jsonl|ndjson)$/i;
 export function startFiles(suggest, batch) {
   byId("open-file").addEventListener("click", () => byId("file").click());
   byId("file").addEventListener("change", (event) => {
-    take([...event.target.files]);
+    open([...event.target.files]);
     event.target.value = "";
   });
-  let depth = 0; // drag events come from every element below the pointer
+  let depth = 0; // drag events come from every element under the pointer
   const dragging = (change) => {
     depth = Math.max(0, depth + change);
     document.body.classList.toggle("dragging", depth > 0);
@@ -24,12 +24,12 @@ export function startFiles(suggest, batch) {
   addEventListener("drop", (event) => {
     dragging(-depth);
     const files = [...event.dataTransfer.files];
-    if (!files.length) return; // a piece of text goes where it is dropped
+    if (!files.length) return; // dropped text, which the browser inserts
     event.preventDefault();
-    take(files);
+    open(files);
   });
 
-  async function take(files) {
+  async function open(files) {
     if (!files.length) return;
     const isForMany = files.length > 1 || MANY.test(files[0].name) || !byId("many").hidden;
     openTab(isForMany ? "many" : "suggest");

@@ -1,4 +1,5 @@
-// A server may ask for a key. It is asked for once, kept until the browser tab is closed, and sent with every request.
+// A server may require an API key. The page asks for it once, keeps it until the tab is closed, and sends it
+// with every request.
 
 import { byId } from "./dom.js";
 
@@ -9,15 +10,18 @@ let asking = null;
 try {
   key = sessionStorage.getItem(NAME);
 } catch {
-  // A browser may forbid storage: the key is then kept in memory.
+  // A browser may forbid storage: the key then stays in memory.
 }
 
 export const keyHeaders = () => (key ? { Authorization: `Bearer ${key}` } : {});
 
-/** Shows a dialog, and is done when a key was given; `said` is why the server refused. */
-export function askForKey(said) {
+/** Shows a dialog and resolves once a key was entered. */
+export function askForKey() {
   asking ??= new Promise((resolve) => {
-    byId("key-said").textContent = said;
+    byId("key-reason").textContent =
+      key === null
+        ? "Enter the key that you got from the operator of this server."
+        : "This key is not valid. Check it, or ask the operator of this server for a new one.";
     byId("key").value = "";
     byId("key-dialog").addEventListener(
       "close",
@@ -27,7 +31,7 @@ export function askForKey(said) {
         try {
           sessionStorage.setItem(NAME, key);
         } catch {
-          // Kept in memory.
+          // The key stays in memory.
         }
         resolve();
       },

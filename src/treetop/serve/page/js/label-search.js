@@ -1,5 +1,5 @@
-// Adding any label: a combobox with a list of matches, after the ARIA pattern. The server searches, so a million
-// labels are as quick as ten.
+// Adding any label: a combobox with a list of matches, following the ARIA pattern. The server searches, which
+// is fast even among a million labels.
 
 import { labels as searchLabels } from "./api.js";
 import { byId, make } from "./dom.js";
@@ -16,23 +16,23 @@ export class LabelSearch {
     this.failed = failed;
     this.options = [];
     this.active = -1;
-    this.asking = null;
+    this.pending = null;
     this.input.addEventListener("input", () => this.search());
     this.input.addEventListener("focus", () => this.input.value && this.search());
     this.input.addEventListener("blur", () => this.close());
     this.input.addEventListener("keydown", (event) => this.onKey(event));
-    // The list is pressed before the input loses its focus.
+    // Keeps the focus in the input when an option is clicked.
     this.list.addEventListener("mousedown", (event) => event.preventDefault());
   }
 
   async search() {
-    this.asking?.abort();
+    this.pending?.abort();
     const query = this.input.value.trim();
     if (!query) return this.close();
-    const asking = (this.asking = new AbortController());
+    const pending = (this.pending = new AbortController());
     try {
-      const found = await searchLabels(query, this.model(), SHOWN, asking.signal);
-      if (this.asking === asking && document.activeElement === this.input) this.show(found, query);
+      const found = await searchLabels(query, this.model(), SHOWN, pending.signal);
+      if (this.pending === pending && document.activeElement === this.input) this.show(found, query);
     } catch (error) {
       if (error.name !== "AbortError") this.failed(error);
     }
@@ -51,7 +51,7 @@ export class LabelSearch {
       this.options.push([query, query]);
       rows.push([
         make("span", {}, "Add ", make("b", {}, query), " as a new label"),
-        make("small", {}, found.length ? "" : "no label has this in its name"),
+        make("small", {}, found.length ? "" : "no label matches"),
       ]);
     }
     this.list.replaceChildren(
@@ -71,10 +71,10 @@ export class LabelSearch {
     this.list.hidden = false;
     this.place();
     this.input.setAttribute("aria-expanded", "true");
-    this.setActive(found.length ? 0 : -1); // a new label is taken only on purpose
+    this.setActive(found.length ? 0 : -1); // a new label is never preselected
   }
 
-  /** Below the field, or above it where there is more room. */
+  /** Opens the list below the field, or above it if there is more room. */
   place() {
     const { top, bottom } = this.input.getBoundingClientRect();
     const below = innerHeight - bottom;
@@ -82,7 +82,7 @@ export class LabelSearch {
   }
 
   close() {
-    this.asking?.abort();
+    this.pending?.abort();
     this.list.hidden = true;
     this.options = [];
     this.input.setAttribute("aria-expanded", "false");
@@ -119,7 +119,7 @@ export class LabelSearch {
   }
 }
 
-/** The label with the typed letters in bold. */
+/** The label with the matching part in bold. */
 function matched(label, query) {
   const at = label.toLowerCase().indexOf(query.toLowerCase());
   if (at < 0) return [label];

@@ -1,4 +1,4 @@
-// The start: which models there are, then the three pages.
+// Startup: fetches the list of models, then starts the three tabs.
 
 import { models as fetchModels } from "./api.js";
 import { Batch } from "./batch.js";
@@ -36,7 +36,7 @@ async function start() {
   try {
     Object.assign(served, await fetchModels());
   } catch (error) {
-    notice(`${error.message} The page tries again by itself.`, { name: "Try now", run: start });
+    notice(`${error.message} The page retries automatically.`, { name: "Retry now", run: start });
     retrying = setTimeout(start, 1000 * (error.wait ?? 5));
     return;
   }
@@ -49,7 +49,7 @@ async function start() {
 
 const named = (name) => served.models.find((one) => one.name === name);
 
-/** The server answered with another version of the model than the page knows. */
+/** Called when the server responds with a model version that the page does not know. */
 async function refresh() {
   Object.assign(served, await fetchModels().catch(() => ({})));
   served.model = named(served.model.name) ?? served.model;

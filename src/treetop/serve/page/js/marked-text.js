@@ -1,11 +1,11 @@
-// The text area, and behind it the same text with marked words. Both lie in one grid cell and grow together, so
-// a mark is always exactly under its word.
+// The text area, and behind it the same text with highlighted words. Both share one grid cell and grow
+// together, so each highlight is exactly under its word.
 
 import { byId, make } from "./dom.js";
 import { same, wordWeights } from "./word-weights.js";
 
 const LEVELS = 3;
-const LEAST = 0.25; // of the weight of the heaviest word: lighter ones are not marked
+const MIN_SHARE = 0.25; // of the largest weight: lighter words are not highlighted
 
 export class MarkedText {
   constructor() {
@@ -15,7 +15,7 @@ export class MarkedText {
     this.clear();
   }
 
-  /** Without the halves of characters that deleting may leave: they cannot be sent. */
+  /** The text without unpaired surrogates, which editing may leave and JSON cannot carry. */
   get value() {
     return this.area.value.toWellFormed();
   }
@@ -29,7 +29,7 @@ export class MarkedText {
     this.behind.textContent = this.value + "\n";
   }
 
-  /** Marks the words that speak for a label, the weightier the stronger, if they still stand in the text. */
+  /** Highlights the words in favour of a label, heavier ones more strongly, if the text is unchanged. */
   mark(words, text) {
     if (text !== this.value || !words?.length) return this.clear();
     const pieces = [];
@@ -45,7 +45,7 @@ export class MarkedText {
     this.show(this.behind.querySelector("mark.level-3"));
   }
 
-  /** Scrolls a mark of a long text into sight, and never the page: that would move what is pointed at. */
+  /** Scrolls the text to a highlight, but never the page, which would move the label under the pointer. */
   show(mark) {
     const paper = this.area.parentElement;
     if (!mark) return;
@@ -55,14 +55,14 @@ export class MarkedText {
   }
 }
 
-/** Places in the text, in order and without overlaps (of two the weightier stays); weights become levels 1 to 3. */
+/** Spans of the text, in order and without overlaps (the heavier wins), with weights as levels 1 to 3. */
 function spans(words, text) {
   const unit = units(text);
   const weights = wordWeights(words);
   const heaviest = Math.max(...weights.values());
   const placed = words
     .map(({ word, start, end }) => ({ start, end, weight: weights.get(same(word)) }))
-    .filter(({ weight }) => weight > 0 && weight >= LEAST * heaviest)
+    .filter(({ weight }) => weight > 0 && weight >= MIN_SHARE * heaviest)
     .sort((a, b) => b.weight - a.weight);
   const kept = [];
   for (const { start, end, weight } of placed) {
@@ -72,7 +72,7 @@ function spans(words, text) {
   return kept.sort((a, b) => a.start - b.start);
 }
 
-/** The server counts characters, JavaScript counts UTF-16 units: an emoji is one there and two here. */
+/** Converts the server's character offsets to UTF-16 units: an emoji is one character but two units. */
 function units(text) {
   if (!/[\ud800-\udbff][\udc00-\udfff]/.test(text)) return (position) => position;
   const starts = [];

@@ -1,10 +1,10 @@
-// What the page says about itself: a notice at the top for trouble, a quiet line for what was done.
+// Messages: a notice at the top for problems, a status line for confirmations.
 
 import { byId, make } from "./dom.js";
 
 let fading = null;
 
-/** Shown until `clearNotice`; with `action`, a button beside it. The same words are not announced twice. */
+/** Shows a notice until `clearNotice`, with a button for `action`. Repeated messages are announced once. */
 export function notice(message, action = null) {
   const place = byId("notice");
   if (place.dataset.message === message && !place.hidden) return;
@@ -22,7 +22,7 @@ export function clearNotice() {
   byId("notice").hidden = true;
 }
 
-/** A short word at the foot of the page, read out and gone after a while. */
+/** Shows a message at the bottom of the page for a few seconds; screen readers announce it. */
 export function say(message) {
   const place = byId("status");
   place.textContent = message;
@@ -31,7 +31,7 @@ export function say(message) {
   fading = setTimeout(() => place.classList.remove("shown"), 5000);
 }
 
-/** For the ears only: the eyes see it anyway. */
+/** Announces a message to screen readers only. */
 export function announce(message) {
   const place = byId("status");
   if (!place.classList.contains("shown")) place.textContent = message;

@@ -1,4 +1,4 @@
-// The first page: a text and its suggested labels, asked for as one writes.
+// The first tab: a text and its suggested labels, updated while typing.
 
 import { predict } from "./api.js";
 import { Decisions } from "./decisions.js";
@@ -9,26 +9,26 @@ import { announce, clearNotice, notice, say } from "./notices.js";
 import { counted, scoreText } from "./numbers.js";
 import { SuggestionList } from "./suggestion-list.js";
 
-const PAUSE = 120; // milliseconds without a key before the server is asked, and again before it is asked why
-const ANNOUNCE_AFTER = 1200; // and before suggestions are read out
-const STEP = 10; // suggestions at first, and more of them at a time
-const EMPTY = "Suggestions will appear here. A title is enough to begin; more words help.";
-const PATIENCE = 3; // times that reasons are asked for
-const NOTHING = { text: "", suggestions: [] };
+const PAUSE = 120; // milliseconds without typing before a prediction, and again before an explanation
+const ANNOUNCE_AFTER = 1200; // milliseconds before suggestions are announced
+const STEP = 10; // suggestions at first, and added by "Show more"
+const EMPTY = "Suggestions will appear here. A title is enough to start; more words help.";
+const MAX_TRIES = 3; // requests for explanations
+const NO_ANSWER = { text: "", suggestions: [] };
 
 export class Suggest {
-  /** `served` is what the server has: {model, limits, feedback}; `changed()` is told of a new version of the model. */
+  /** `served`: the server's {model, limits, feedback}. `changed()` is called for a new model version. */
   constructor(served, changed) {
     this.served = served;
     this.changed = changed;
     this.text = new MarkedText();
-    this.answer = NOTHING;
+    this.answer = NO_ANSWER;
     this.wanted = STEP;
-    this.asking = null; // what is under way, to be given up
-    this.waiting = null; // what is next
+    this.pending = null; // AbortController of the running request
+    this.timer = null; // of the next request
     this.announcing = null;
     this.list = new SuggestionList(byId("suggestions"), {
-      attend: () => this.attend(),
+      highlight: () => this.highlight(),
       decide: (label, decision) => this.decisions.decide(label, decision),
     });
     this.decisions = new Decisions(served, {
@@ -47,7 +47,7 @@ export class Suggest {
     byId("clear").addEventListener("click", () => this.begin(""));
   }
 
-  /** A new text: what was decided belonged to the old one. */
+  /** Starts a new text and clears the decisions on the old one. */
   begin(text) {
     this.wanted = STEP;
     this.text.value = text;
@@ -55,33 +55,33 @@ export class Suggest {
     this.restart();
   }
 
-  /** Another text or another model. */
+  /** Clears the decisions for another text or model. */
   restart() {
     this.decisions.clear();
     this.onText(0);
   }
 
   onText(pause = PAUSE) {
-    this.giveUp();
+    this.cancel();
     byId("clear").hidden = !this.text.value;
     this.decisions.updateSave();
-    if (!this.text.value.trim()) return this.showAnswer(NOTHING);
-    this.waiting = setTimeout(() => this.ask(), pause);
+    if (!this.text.value.trim()) return this.showAnswer(NO_ANSWER);
+    this.timer = setTimeout(() => this.predict(), pause);
   }
 
-  giveUp() {
-    this.asking?.abort();
-    clearTimeout(this.waiting);
+  cancel() {
+    this.pending?.abort();
+    clearTimeout(this.timer);
     byId("busy").classList.remove("on");
   }
 
-  /** First the labels, which are quick, then the words behind them. */
-  async ask() {
-    this.giveUp();
+  /** Requests the labels first, which is fast, then the explanations. */
+  async predict() {
+    this.cancel();
     const { model, limits } = this.served;
     const text = this.text.value;
-    if (!model || !text.trim()) return; // asked again as soon as there is one
-    const { signal } = (this.asking = new AbortController());
+    if (!model || !text.trim()) return; // called again once there is a model
+    const { signal } = (this.pending = new AbortController());
     const body = { text, model: model.name, k: Math.min(this.wanted, model.labels, limits.k) };
     byId("busy").classList.add("on");
     try {
@@ -90,7 +90,7 @@ export class Suggest {
       if (signal.aborted) return;
       clearNotice();
       this.showAnswer({ text, version, suggestions: results[0].labels });
-      if (model.explains) this.waiting = setTimeout(() => this.askReasons(body, signal), PAUSE);
+      if (model.explains) this.timer = setTimeout(() => this.explain(body, signal), PAUSE);
     } catch (error) {
       if (signal.aborted) return;
       this.onFailure(error);
@@ -98,38 +98,38 @@ export class Suggest {
     byId("busy").classList.remove("on");
   }
 
-  /** The words and the path of each suggestion, put beside those that are shown. They can wait, and come again. */
-  async askReasons(body, signal, tried = 1) {
+  /** Adds the words and the tree path to the suggestions shown. Retries a few times. */
+  async explain(body, signal, tried = 1) {
     let labels;
     try {
       const k = Math.min(body.k, this.served.limits.explained_labels);
       labels = (await predict({ ...body, k, explain: true }, signal)).results[0].labels;
     } catch (error) {
       if (signal.aborted) return;
-      if (error.passes && tried < PATIENCE)
-        this.waiting = setTimeout(() => this.askReasons(body, signal, tried + 1), 1000 * error.wait);
-      else this.list.showNoReasons();
+      if (error.isTemporary && tried < MAX_TRIES)
+        this.timer = setTimeout(() => this.explain(body, signal, tried + 1), 1000 * error.wait);
+      else this.list.showNoExplanations();
       return;
     }
-    const reasons = new Map(labels.map((suggestion) => [suggestion.label, suggestion]));
+    const explained = new Map(labels.map((suggestion) => [suggestion.label, suggestion]));
     const { suggestions, ...answer } = this.answer;
     const unexplained = { path: [], words: [] };
     this.showAnswer({
       ...answer,
-      suggestions: suggestions.map((one) => reasons.get(one.label) ?? { ...one, ...unexplained }),
+      suggestions: suggestions.map((one) => explained.get(one.label) ?? { ...one, ...unexplained }),
     });
   }
 
   onFailure(error) {
-    if (!error.passes) {
-      this.showAnswer(NOTHING);
+    if (!error.isTemporary) {
+      this.showAnswer(NO_ANSWER);
       return notice(error.message);
     }
-    notice(`${error.message} Your text is kept; the page tries again by itself.`, {
-      name: "Try now",
-      run: () => this.ask(),
+    notice(`${error.message} Your text is kept; the page retries automatically.`, {
+      name: "Retry now",
+      run: () => this.predict(),
     });
-    this.waiting = setTimeout(() => this.ask(), 1000 * error.wait);
+    this.timer = setTimeout(() => this.predict(), 1000 * error.wait);
   }
 
   showAnswer(answer) {
@@ -139,10 +139,10 @@ export class Suggest {
     const isProbability = this.served.model?.calibrated === true;
     const explains = this.served.model?.explains === true;
     this.list.show(suggestions, { isProbability, explains, decisions: this.decisions.made });
-    this.attend();
+    this.highlight();
     const empty = byId("suggestions-empty");
     empty.hidden = suggestions.length > 0;
-    empty.textContent = text ? "Nothing fits this text. Perhaps a few more words help." : EMPTY;
+    empty.textContent = text ? "No label fits this text. Try adding a few words." : EMPTY;
     byId("more").hidden = suggestions.length < this.wanted || this.wanted >= this.served.limits.k;
     clearTimeout(this.announcing);
     if (suggestions.length)
@@ -152,12 +152,12 @@ export class Suggest {
   showMore() {
     const first = this.list.labels.length;
     this.wanted += STEP;
-    this.ask().then(() => byId("suggestions").children[first]?.name.focus());
+    this.predict().then(() => byId("suggestions").children[first]?.name.focus());
   }
 
-  /** Marks the words behind the label that is pointed at or focused. */
-  attend() {
-    const label = this.list.attended;
+  /** Highlights the words behind the label under the pointer or in focus. */
+  highlight() {
+    const label = this.list.activeLabel;
     const words = this.answer.suggestions.find((suggestion) => suggestion.label === label)?.words;
     this.text.mark(words, this.answer.text);
   }
@@ -170,5 +170,6 @@ export class Suggest {
 
 function spoken(suggestions, isProbability) {
   const [{ label, text, score }] = suggestions;
-  return `${counted(suggestions.length, "suggestion")}, first ${text ?? label} with ${scoreText(score, isProbability)}`;
+  const best = `${text ?? label}, ${scoreText(score, isProbability)}`;
+  return `${counted(suggestions.length, "suggestion")}; the best is ${best}`;
 }

@@ -1,41 +1,42 @@
-// The list of suggested labels: score bars, why a label is there, accept and reject.
+// The list of suggested labels: score bars, explanations, accept and reject.
 
 import { icon, make } from "./dom.js";
 import { scoreText } from "./numbers.js";
 import { wordWeights } from "./word-weights.js";
 
-const MOST_WORDS = 6;
+const MAX_WORDS = 6;
 
 export class SuggestionList {
-  /** `handlers`: attend(), after another row is attended to; decide(label, "accepted" | "rejected" | null). */
+  /** `handlers`: highlight(), after another row is active; decide(label, "accepted" | "rejected" | null). */
   constructor(list, handlers) {
     this.list = list;
     this.handlers = handlers;
     this.rows = new Map();
     list.addEventListener("keydown", (event) => this.onKey(event));
     for (const change of ["mouseover", "mouseleave", "focusin"])
-      list.addEventListener(change, () => handlers.attend());
-    list.addEventListener("focusout", () => requestAnimationFrame(() => handlers.attend())); // when the focus has moved
+      list.addEventListener(change, () => handlers.highlight());
+    // After the focus has moved.
+    list.addEventListener("focusout", () => requestAnimationFrame(() => handlers.highlight()));
   }
 
   get labels() {
     return [...this.list.children].map((row) => row.label);
   }
 
-  /** Shows suggestions, keeping the rows that stay (and the focus within them). */
+  /** Shows suggestions, reusing the rows of labels that remain, with their focus. */
   show(suggestions, { isProbability, explains, decisions }) {
     const focused = document.activeElement;
     const best = Math.max(1e-9, ...suggestions.map((suggestion) => suggestion.score));
-    const whole =
+    const full =
       isProbability || (best <= 1 && suggestions.every((suggestion) => suggestion.score >= 0)) ? 1 : best;
     const rows = suggestions.map((suggestion) => {
       const row = this.rows.get(suggestion.label) ?? this.makeRow(suggestion);
       row.score.textContent = scoreText(suggestion.score, isProbability);
-      row.bar.style.setProperty("--share", Math.min(1, Math.max(0, suggestion.score / whole)));
+      row.bar.style.setProperty("--share", Math.min(1, Math.max(0, suggestion.score / full)));
       if (suggestion.words)
-        this.showReasons(row, suggestion); // until they are there, those of the text before
+        this.showExplanation(row, suggestion); // until then the row keeps the previous one
       else if (!explains)
-        row.why.replaceChildren(make("p", {}, "This model cannot tell which words led to a label."));
+        row.why.replaceChildren(make("p", {}, "This model cannot explain its suggestions."));
       this.showDecision(row, decisions.get(suggestion.label));
       return row;
     });
@@ -49,7 +50,7 @@ export class SuggestionList {
     this.setCurrent(rows.find((row) => row.contains(document.activeElement)) ?? rows[0]);
   }
 
-  /** Draws the decisions anew, after one was taken elsewhere. */
+  /** Redraws the decisions after one was made elsewhere. */
   showDecisions(decisions) {
     for (const row of this.rows.values()) this.showDecision(row, decisions.get(row.label));
   }
@@ -74,7 +75,7 @@ export class SuggestionList {
     const bar = make("span", { className: "bar", "aria-hidden": "true" });
     const score = make("span", { className: "score" });
     const place = make("span", { className: "place", hidden: true });
-    const why = make("div", { className: "why", id, hidden: true }, "One moment…");
+    const why = make("div", { className: "why", id, hidden: true }, "Loading…");
     const row = make(
       "li",
       { className: "suggestion", onfocusin: () => this.setCurrent(row) },
@@ -89,18 +90,18 @@ export class SuggestionList {
     return Object.assign(row, { label, shown, name, score, bar, place, why, accept, reject });
   }
 
-  showReasons(row, { path, words }) {
+  showExplanation(row, { path, words }) {
     const isTree = path?.at(-1) === row.label;
     const above = isTree ? path.slice(0, -1) : (path ?? []);
-    row.place.replaceChildren(...above.map((step) => make("span", {}, branchOf(step).names)));
+    row.place.replaceChildren(...above.map((step) => make("span", {}, nodeOf(step).names)));
     row.place.hidden = !above.length;
-    row.why.replaceChildren(wordsBehind(words));
+    row.why.replaceChildren(wordList(words));
     if (above.length) row.why.append(placeInTree(above, row, isTree));
   }
 
-  showNoReasons() {
+  showNoExplanations() {
     for (const { why } of this.rows.values())
-      why.replaceChildren(make("p", {}, "The words behind it could not be found just now."));
+      why.replaceChildren(make("p", {}, "The explanation could not be loaded. Edit the text to try again."));
   }
 
   showDecision(row, decision) {
@@ -121,14 +122,14 @@ export class SuggestionList {
     if (!why.hidden) why.scrollIntoView({ block: "nearest" });
   }
 
-  /** One row at a time is in the tab order: its name and its two buttons. */
+  /** Only the current row is in the tab order: its name and its two buttons. */
   setCurrent(current) {
     for (const row of this.list.children)
       for (const button of [row.name, row.accept, row.reject]) button.tabIndex = row === current ? 0 : -1;
   }
 
-  /** The label that is pointed at, else the focused one, else null. */
-  get attended() {
+  /** The label under the pointer, else the focused one, else null. */
+  get activeLabel() {
     const row =
       this.list.querySelector(".suggestion:hover") ?? this.list.querySelector(".suggestion:focus-within");
     return row?.label ?? null;
@@ -163,18 +164,18 @@ function decisionButton(picture, name, onclick) {
   );
 }
 
-/** Each word once, with all its places added up; those that speak against the label in a line below. */
-function wordsBehind(words) {
+/** Each word once, with the sum over its occurrences; words against the label in a line below. */
+function wordList(words) {
   const sorted = [...wordWeights(words)].sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
-  const speakFor = sorted.filter(([, weight]) => weight > 0).slice(0, MOST_WORDS);
+  const inFavour = sorted.filter(([, weight]) => weight > 0).slice(0, MAX_WORDS);
   const against = sorted
     .filter(([, weight]) => weight < 0)
-    .slice(0, MOST_WORDS / 2)
+    .slice(0, MAX_WORDS / 2)
     .map(([word]) => word);
-  if (!speakFor.length) return make("p", {}, "No single word stands out here.");
-  const items = speakFor.map(([word, weight]) => {
+  if (!inFavour.length) return make("p", {}, "No single word stands out.");
+  const items = inFavour.map(([word, weight]) => {
     const strength = make("span", { className: "strength", "aria-hidden": "true" });
-    strength.style.setProperty("--share", weight / speakFor[0][1]);
+    strength.style.setProperty("--share", weight / inFavour[0][1]);
     return make("li", {}, word, strength);
   });
   return make(
@@ -182,20 +183,20 @@ function wordsBehind(words) {
     {},
     make("h3", {}, "Words behind it"),
     make("ul", { className: "words" }, items),
-    against.length ? make("p", { className: "hint" }, `Less so because of: ${against.join(", ")}`) : null,
+    against.length ? make("p", { className: "hint" }, `Words against it: ${against.join(", ")}`) : null,
   );
 }
 
-/** A branch of the tree is named by its most frequent labels: "[94 labels] one, another, …". */
-function branchOf(name) {
+/** A tree node is named after its most frequent labels: "[94 labels] one, another, …". */
+function nodeOf(name) {
   const [, labels, names] = /^\[([\d,]+) labels?\] (.*)$/s.exec(name) ?? [null, null, name];
   return { names, labels };
 }
 
-/** The branches above a label; of a model without a tree, who spoke for it. */
+/** The tree nodes above a label; without a tree, the neighbours with this label. */
 function placeInTree(above, { shown }, isTree) {
   const items = above
-    .map(branchOf)
+    .map(nodeOf)
     .map(({ names, labels }) => [names, labels ? make("small", {}, ` ${labels} labels`) : null]);
   if (isTree) items.push([shown]);
   const steps = items.map((parts, depth) => {
@@ -206,7 +207,7 @@ function placeInTree(above, { shown }, isTree) {
   return make(
     "div",
     {},
-    make("h3", {}, isTree ? "Place in the tree" : "Where it comes from"),
+    make("h3", {}, isTree ? "Path in the label tree" : "Nearest texts"),
     make("ol", { className: "branch" }, steps),
   );
 }

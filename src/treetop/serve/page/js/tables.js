@@ -1,24 +1,25 @@
-// Tables and lists of texts in files: reading CSV, TSV, JSONL and TXT, writing CSV (RFC 4180).
+// Reading texts from CSV, TSV, JSONL and TXT files, and writing CSV (RFC 4180).
 
 import { counted } from "./numbers.js";
 
-/** A `FileProblem` says in one sentence, with the line, why a file cannot be used. */
+/** A file that cannot be used; the message is one sentence that names the line. */
 export class FileProblem extends Error {}
 
 const TEXT_NAMES = ["text", "title", "content", "body", "description", "abstract", "document"];
 
-/** {names: column names, rows: arrays of cells, text: number of the column that holds the texts}. */
+/** {names: column names, rows: arrays of cells, text: index of the text column}. */
 export async function readFiles(files) {
   const tables = [".csv", ".tsv", ".jsonl", ".ndjson"];
   if (files.length > 1) {
     const other = files.find((file) => tables.some((ending) => file.name.toLowerCase().endsWith(ending)));
-    if (other) throw new FileProblem(`Several files at once must be plain texts: give ${other.name} alone.`);
+    if (other)
+      throw new FileProblem(`Several files at once must be plain texts. Open ${other.name} separately.`);
     const rows = await Promise.all(files.map(async (file) => [file.name, await decoded(file)]));
     return { names: ["file", "text"], rows, text: 1 };
   }
   const [file] = files;
   const content = await decoded(file);
-  if (!content.trim()) throw new FileProblem(`${file.name} is empty.`);
+  if (!content.trim()) throw new FileProblem(`${file.name} is empty. Choose a file with texts.`);
   const ending = file.name.toLowerCase().split(".").pop();
   if (ending === "jsonl" || ending === "ndjson") return fromRecords(file.name, content);
   if (ending === "csv" || ending === "tsv")
@@ -32,14 +33,16 @@ export async function readFiles(files) {
   };
 }
 
-/** UTF-8, or what spreadsheets call Unicode text (UTF-16), or else what older programs on Windows write. */
+/** Decodes UTF-8, UTF-16 ("Unicode text" in spreadsheets) or, if neither fits, Windows-1252. */
 export async function decoded(file) {
   const bytes = await file.arrayBuffer().catch(() => {
-    throw new FileProblem(`${file.name} cannot be read.`); // a folder, or gone since it was chosen
+    // A folder, or removed since it was chosen.
+    throw new FileProblem(`${file.name} cannot be read. Choose another file.`);
   });
   const start = new Uint8Array(bytes).subarray(0, 4096);
   if (start[0] === 0xff && start[1] === 0xfe) return new TextDecoder("utf-16le").decode(bytes);
-  if (start.includes(0)) throw new FileProblem(`${file.name} is not a text file.`);
+  if (start.includes(0))
+    throw new FileProblem(`${file.name} is not a text file. Save it as plain text or CSV.`);
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
@@ -57,11 +60,11 @@ function fromRecords(file, content) {
     try {
       record = JSON.parse(line);
     } catch {
-      throw new FileProblem(`${file}, line ${at + 1}: this is not JSON.`);
+      throw new FileProblem(`${file}, line ${at + 1}: invalid JSON. Write one record per line.`);
     }
     if (typeof record === "string") record = { text: record };
     if (record === null || typeof record !== "object" || Array.isArray(record))
-      throw new FileProblem(`${file}, line ${at + 1}: each line must be a record like {"text": "…"}.`);
+      throw new FileProblem(`${file}, line ${at + 1}: not a record. Write one like {"text": "…"} per line.`);
     records.push(record);
   });
   const names = [...new Set(records.flatMap(Object.keys))];
@@ -81,10 +84,12 @@ function fromTable(file, content, delimiter) {
   rows.forEach((row, at) => {
     if (row.length !== names.length)
       throw new FileProblem(
-        `${file}, record ${at + 2}: ${counted(row.length, "cell")}, but the first row has ${names.length}.`,
+        `${file}, record ${at + 2}: ${counted(row.length, "cell")}, but the first row has ${names.length}. ` +
+          "Quote cells that contain the separator.",
       );
   });
-  if (!rows.length) throw new FileProblem(`${file} has a row of column names and nothing below it.`);
+  if (!rows.length)
+    throw new FileProblem(`${file} has no rows below the column names. Add at least one text.`);
   return withTextColumn(
     file,
     names.map((name) => name.trim()),
@@ -92,7 +97,7 @@ function fromTable(file, content, delimiter) {
   );
 }
 
-/** The one of comma, semicolon and tab that the first line has most of. */
+/** The most frequent of comma, semicolon and tab in the first line. */
 function likelyDelimiter(content) {
   const first = lines(content)[0].replace(/"[^"]*"/g, "");
   const found = (mark) => first.split(mark).length;
@@ -109,13 +114,13 @@ export function parseTable(file, content, delimiter) {
       const end = closingQuote(content, at);
       if (end < 0)
         throw new FileProblem(
-          `${file}, record ${rows.length + 1}: a quotation mark is opened and never closed.`,
+          `${file}, record ${rows.length + 1}: unclosed quotation mark. Close or double it.`,
         );
       cell = content.slice(at + 1, end).replaceAll('""', '"');
       at = end + 1;
       if (at < content.length && content[at] !== delimiter && !isBreak(content[at]))
         throw new FileProblem(
-          `${file}, record ${rows.length + 1}: something follows a closing quotation mark.`,
+          `${file}, record ${rows.length + 1}: text after a closing quotation mark. Quote the whole cell.`,
         );
     } else {
       let end = at;
@@ -127,7 +132,7 @@ export function parseTable(file, content, delimiter) {
     if (content[at] === delimiter) {
       at++;
       if (at < content.length && !isBreak(content[at])) continue;
-      row.push(""); // nothing after the last delimiter of a row
+      row.push(""); // an empty cell after the last delimiter of a row
     }
     if (row.length > 1 || row[0] !== "") rows.push(row);
     row = [];
@@ -144,9 +149,9 @@ function closingQuote(content, opening) {
   return at;
 }
 
-/** The column named like a text, else the one with the longest cells. */
+/** The column with a typical text name, else the one with the longest cells. */
 function withTextColumn(file, names, rows) {
-  if (!rows.length) throw new FileProblem(`${file} holds no texts.`);
+  if (!rows.length) throw new FileProblem(`${file} has no texts. Choose a file with texts.`);
   const named = TEXT_NAMES.map((name) => names.findIndex((column) => column.toLowerCase() === name)).find(
     (at) => at >= 0,
   );
@@ -157,8 +162,8 @@ function withTextColumn(file, names, rows) {
 }
 
 /**
- * With a byte order mark, by which spreadsheet programs know UTF-8. They take a cell that begins like a formula for
- * one, whoever wrote it: an apostrophe before it says that it is text. Numbers stay numbers.
+ * CSV with a byte order mark, by which spreadsheet programs recognise UTF-8. They also run cells that begin
+ * like a formula; a leading apostrophe makes them text. Numbers stay numbers.
  */
 export function writeCsv(rows) {
   const cell = (value) => {
@@ -168,5 +173,5 @@ export function writeCsv(rows) {
   return "\ufeff" + rows.map((row) => row.map(cell).join(",") + "\r\n").join("");
 }
 
-export const FORMULA = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]/; // also as Chinese and Japanese keyboards write them
+export const FORMULA = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]/; // also the full-width signs
 const NUMBERS = /^[-+]?[\d.]+(e[-+]?\d+)?(;[-+]?[\d.]+(e[-+]?\d+)?)*$/i; // one, or several scores

@@ -1,8 +1,8 @@
-// Tabs after the ARIA pattern: arrows move between them, the address names the open one.
+// Tabs following the ARIA pattern: arrow keys move between them, and the URL names the open one.
 
 import { byId } from "./dom.js";
 
-const PREFIX = "#/"; // such an address is no element's, so the browser does not scroll there
+const PREFIX = "#/"; // not the id of an element, so that the browser does not scroll to it
 const tabs = () => [...document.querySelectorAll("[role=tab]")];
 const listeners = [];
 

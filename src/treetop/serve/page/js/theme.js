@@ -1,4 +1,4 @@
-// Light or dark: as the system says, until the button is pressed; the choice is kept in this browser.
+// Light or dark: follows the system until the button is pressed, and then keeps the choice in this browser.
 
 import { byId, icon } from "./dom.js";
 
@@ -28,7 +28,7 @@ function current() {
   return kept() ?? (system.matches ? "dark" : "light");
 }
 
-// A browser may forbid storage; then the choice lasts as long as the page.
+// A browser may forbid storage; the choice then lasts until the page is closed.
 let inMemory = null;
 
 function kept() {
@@ -44,6 +44,6 @@ function keep(theme) {
   try {
     localStorage.setItem(KEY, theme);
   } catch {
-    // Kept in memory only.
+    // The choice stays in memory.
   }
 }

@@ -1,4 +1,4 @@
-// The server gives every place of a word its share; a word weighs what its places weigh together.
+// The server divides a word's weight over its occurrences; here they are summed again.
 
 export function wordWeights(words) {
   const weights = new Map();

@@ -1,4 +1,4 @@
-"""What requests and answers look like; the description at /openapi.json follows from these."""
+"""Schemas of requests and responses, from which /openapi.json follows."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, FailFast, Field
 
 LABEL = 1000
-"""Characters of a label that feedback may add."""
+"""Maximum characters of a label in feedback."""
 LABELS = 1000
-"""Labels in each list of a feedback."""
+"""Maximum labels per list of a feedback entry."""
 
 
 def _whole(value: Any) -> Any:
-    """JSON does not tell 5.0 from 5."""
+    """JSON does not distinguish 5.0 from 5."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-SEEN = r"\S"
-"""Of more than white space."""
-Label = Annotated[str, Field(min_length=1, max_length=LABEL, pattern=SEEN)]
+NOT_BLANK = r"\S"
+"""Pattern of a text that is more than white space."""
+Label = Annotated[str, Field(min_length=1, max_length=LABEL, pattern=NOT_BLANK)]
 Labels = Annotated[list[Label], Field(max_length=LABELS), FailFast()]
 Threshold = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1), BeforeValidator(_whole)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-def absent(**about: Any) -> Any:
-    """A field that may be left out, which then is None, but that is never null."""
-    return Field(default=None, **about)
+def absent(**field: Any) -> Any:
+    """An optional field: None where it is left out, but never null in JSON."""
+    return Field(default=None, **field)
 
 
 class Body(BaseModel):
-    """Of a request: exactly the fields that are listed, of exactly these types.
+    """Base of request bodies: only the declared fields, with exactly these types.
 
-    Others are taken in and then refused by `reading`: pydantic would make an error of each one. For the same
-    reason lists stop at their first error.
+    Extra fields are accepted here and rejected in `request_body`, because pydantic would build an error for
+    each of them. For the same reason lists stop at their first error.
     """
 
     model_config = ConfigDict(extra="allow", strict=True)
@@ -44,25 +44,29 @@ class Body(BaseModel):
 class PredictBody(Body):
     """One text or several."""
 
-    text: str = absent(description="The text; or give texts.")
-    texts: Annotated[list[str], FailFast()] = absent(min_length=1, description="Several texts; or give text.")
-    model: Name = absent(description="Name of the model; without it the first that is served.")
-    k: Count = Field(default=10, description="Labels for each text, at most.")
-    threshold: Threshold = absent(description="Only labels with a score strictly above this.")
-    explain: bool = Field(default=False, description="Also say which words and which path led to each label.")
+    text: str = absent(description="The text. Give either this or texts.")
+    texts: Annotated[list[str], FailFast()] = absent(
+        min_length=1, description="Several texts. Give either this or text."
+    )
+    model: Name = absent(description="Name of the model; the first by default.")
+    k: Count = Field(default=10, description="Maximum labels per text.")
+    threshold: Threshold = absent(description="Return only labels with a score above this.")
+    explain: bool = Field(
+        default=False, description="Return the words and the tree path behind the top labels."
+    )
 
 
 class FeedbackBody(Body):
-    """What a person made of the labels that were suggested for a text."""
+    """A person's decisions on the labels suggested for a text."""
 
-    text: str = Field(min_length=1, pattern=SEEN)
-    model: Name = absent(description="Name of the model; without it the first.")
-    version: Name = absent(description="The version that suggested; without it the one that is served now.")
-    suggested: Labels = Field(default_factory=list, description="What was shown.")
-    accepted: Labels = Field(default_factory=list, description="Suggested labels that are right.")
+    text: str = Field(min_length=1, pattern=NOT_BLANK)
+    model: Name = absent(description="Name of the model; the first by default.")
+    version: Name = absent(description="Model version that made the suggestions; the current one by default.")
+    suggested: Labels = Field(default_factory=list, description="Labels that were shown.")
+    accepted: Labels = Field(default_factory=list, description="Suggested labels that are correct.")
     rejected: Labels = Field(default_factory=list, description="Suggested labels that are wrong.")
-    added: Labels = Field(default_factory=list, description="Right labels that were not suggested.")
-    client: Name = absent(description="Who says so, as the client likes to call them.")
+    added: Labels = Field(default_factory=list, description="Correct labels that were not suggested.")
+    client: Name = absent(description="Name of the client or person, as the client chooses.")
 
 
 class Document(BaseModel):
@@ -80,32 +84,32 @@ class Documents(Body):
 
 
 class Subject(BaseModel):
-    """One subject of a text that Annif's learn gives; uri is the label's name."""
+    """A correct subject in Annif's learn request; uri is the label's name."""
 
     model_config = ConfigDict(strict=True)
     uri: Label
     label: str | None = None
 
 
-class Lesson(BaseModel):
-    """A text and its right subjects."""
+class LearnDocument(BaseModel):
+    """A text and its correct subjects."""
 
     model_config = ConfigDict(strict=True)
-    text: str = Field(min_length=1, pattern=SEEN)
+    text: str = Field(min_length=1, pattern=NOT_BLANK)
     subjects: Annotated[list[Subject], FailFast()] = Field(min_length=1, max_length=LABELS)
 
 
-class Lessons(BaseModel):
-    """What Annif's learn takes: a list at the top."""
+class LearnBody(BaseModel):
+    """Annif's learn request, whose body is the list itself."""
 
-    lessons: Annotated[list[Lesson], FailFast()] = Field(min_length=1)
+    documents: Annotated[list[LearnDocument], FailFast()] = Field(min_length=1)
 
 
-# -- answers -------------------------------------------------------------------------------------------------
+# -- responses -----------------------------------------------------------------------------------------------
 
 
 class Word(BaseModel):
-    """Where a word or phrase stands in the text, and what it adds to the raw scores of the label's path."""
+    """A word or phrase of the text, and its contribution to the raw scores on the label's path."""
 
     word: str
     weight: float
@@ -114,7 +118,7 @@ class Word(BaseModel):
 
 
 class Part(BaseModel):
-    """One of several scores that are added up."""
+    """One of several scores that add up to the label's score."""
 
     name: str
     weight: float
@@ -125,7 +129,7 @@ class ScoredLabel(BaseModel):
     label: str
     score: float
     text: str | None = absent(description="The label's readable name, where the model has one.")
-    path: list[str] | None = absent(description="Nodes of the label tree on the way to the label.")
+    path: list[str] | None = absent(description="Nodes of the label tree from the root to the label.")
     parts: list[Part] | None = None
     words: list[Word] | None = None
 
@@ -166,17 +170,19 @@ class Limits(BaseModel):
 class ModelsAnswer(BaseModel):
     models: list[ModelAnswer]
     limits: Limits
-    feedback: bool = Field(description="Whether feedback is kept.")
+    feedback: bool = Field(description="Whether the server stores feedback.")
 
 
 class LabelAnswer(BaseModel):
     label: str
-    texts: int = Field(description="Training texts that have it.")
+    texts: int = Field(description="Training texts with this label.")
     text: str | None = None
 
 
 class LongTail(BaseModel):
-    points: list[tuple[int, int]] = Field(description="Rank of a label, and how many training texts it has.")
+    points: list[tuple[int, int]] = Field(
+        description="Rank of a label by frequency, and its number of training texts."
+    )
     buckets: list[dict[str, Any]]
 
 

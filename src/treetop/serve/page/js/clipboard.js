@@ -1,24 +1,24 @@
-// The clipboard. Its modern interface is there on https and on this very machine only; the old one everywhere.
+// Copying text. The Clipboard API needs https or localhost; the old command works everywhere.
 
 import { make } from "./dom.js";
 
-/** Whether it worked. */
+/** Resolves to whether the text was copied. */
 export async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    return copyOldWay(text);
+    return copyWithCommand(text);
   }
 }
 
-function copyOldWay(text) {
+function copyWithCommand(text) {
   const focused = document.activeElement;
   const area = make("textarea", { value: text, className: "unseen" });
   document.body.append(area);
   area.select();
-  const worked = document.execCommand("copy");
+  const copied = document.execCommand("copy");
   area.remove();
   focused?.focus();
-  return worked;
+  return copied;
 }

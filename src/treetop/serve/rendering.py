@@ -1,4 +1,4 @@
-"""Predictions as the bytes of an answer, put together by hand: this is most of what the server writes."""
+"""Predictions as response bytes, built by hand: most of what the server writes."""
 
 from __future__ import annotations
 
@@ -11,34 +11,37 @@ import numpy as np
 from ..predictions import Predictions
 from .served_model import ServedModel, score_texts
 
+Render = Callable[[ServedModel, Predictions, int, int], bytes]
+"""Model, predictions, first row, row after the last → the response body."""
 
-def predicted(threshold: float | None) -> Callable[[ServedModel, Predictions, int, int], bytes]:
-    """The answer of POST /v1/predict for some rows."""
+
+def predict_renderer(threshold: float | None) -> Render:
+    """The response of POST /v1/predict for a range of rows."""
 
     def render(served: ServedModel, predictions: Predictions, first: int, last: int) -> bytes:
         rows = (
-            b'{"labels":[%s]}' % b",".join(scored_labels(served, predictions, row, threshold))
+            b'{"labels":[%s]}' % b",".join(_scored_labels(served, predictions, row, threshold))
             for row in range(first, last)
         )
-        return served.opening + b",".join(rows) + b"]}"
+        return served.response_start + b",".join(rows) + b"]}"
 
     return render
 
 
-def scored_labels(
+def _scored_labels(
     served: ServedModel, predictions: Predictions, row: int, threshold: float | None
 ) -> list[bytes]:
-    """``{"label":…,"score":…}`` of one row's labels above the threshold."""
-    labels, scores = above(predictions, row, threshold)
-    part = served.label_part
+    """``{"label":…,"score":…}`` for each label of a row above the threshold."""
+    labels, scores = labels_above(predictions, row, threshold)
+    label_json = served.label_json
     return [
-        b'{%s"score":%s}' % (part(label), score.encode())
+        b'{%s"score":%s}' % (label_json(label), score.encode())
         for label, score in zip(labels, score_texts(scores), strict=True)
     ]
 
 
-def above(predictions: Predictions, row: int, threshold: float | None) -> tuple[list[int], np.ndarray]:
-    """One row's labels with a score above the threshold, best first; None is no threshold."""
+def labels_above(predictions: Predictions, row: int, threshold: float | None) -> tuple[list[int], np.ndarray]:
+    """Labels and scores of a row with a score above the threshold, best first; None: all of them."""
     span = slice(predictions.indptr[row], predictions.indptr[row + 1])
     labels, scores = predictions.indices[span], predictions.scores[span]
     if threshold is not None:
@@ -47,21 +50,19 @@ def above(predictions: Predictions, row: int, threshold: float | None) -> tuple[
     return labels.tolist(), scores
 
 
-def suggested(
-    threshold: float | None, ids: Sequence[str | None] | None = None
-) -> Callable[[ServedModel, Predictions, int, int], bytes]:
-    """The same as Annif writes it: of one text, or of documents with ``ids``."""
+def suggest_renderer(threshold: float | None, document_ids: Sequence[str | None] | None = None) -> Render:
+    """The same in Annif's format: for one text, or for documents with ``document_ids``."""
 
     def render(served: ServedModel, predictions: Predictions, first: int, last: int) -> bytes:
         lists = [_suggestions(served, predictions, row, threshold) for row in range(first, last)]
-        if ids is None:
-            answer: Any = {"results": lists[0]}
+        if document_ids is None:
+            body: Any = {"results": lists[0]}
         else:
-            answer = [
-                {"document_id": identity, "results": found}
-                for identity, found in zip(ids, lists, strict=True)
+            body = [
+                {"document_id": document_id, "results": found}
+                for document_id, found in zip(document_ids, lists, strict=True)
             ]
-        return json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace")
+        return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
 
     return render
 
@@ -69,7 +70,7 @@ def suggested(
 def _suggestions(
     served: ServedModel, predictions: Predictions, row: int, threshold: float | None
 ) -> list[dict[str, Any]]:
-    labels, scores = above(predictions, row, threshold)
+    labels, scores = labels_above(predictions, row, threshold)
     found = []
     for label, score in zip(labels, score_texts(scores), strict=True):
         name = served.labels[label]

@@ -1,4 +1,4 @@
-"""Explanations as the page shows them: the path to a label, and the words of the text that led there."""
+"""Explanations in JSON: the path to a label, and the words of the text that led to it."""
 
 from __future__ import annotations
 
@@ -8,27 +8,34 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..explanation import Explanation, Span
-from .answers import above
+from .rendering import labels_above
 from .served_model import ServedModel, score_texts
 
 WORDS = 30
-"""Of a label, with the largest weights over all places where they stand."""
+"""Words per label: those with the largest weights, summed over their occurrences."""
 PLACES = 20
-"""Of a word: the first ones, which share its weight."""
+"""Occurrences per word: the first ones, which share its weight."""
 
 
-def explained(
-    served: ServedModel, texts: list[str], k: int, threshold: float | None, most: int, until: float
+def explained_predictions(
+    served: ServedModel,
+    texts: list[str],
+    k: int,
+    threshold: float | None,
+    max_explained: int,
+    deadline: float,
 ) -> dict[str, Any]:
-    """The answer of POST /v1/predict with ``explain``: ``most`` labels are explained, of each text as many.
+    """The response of POST /v1/predict with ``explain``.
 
-    After ``until``, a time of the monotonic clock, nobody waits for the answer any more.
+    Explains ``max_explained`` labels, the same number for each text. Raises TimeoutError after ``deadline``
+    (monotonic clock), when the client has its answer already.
     """
-    each = max(1, most // len(texts))
+    per_text = max(1, max_explained // len(texts))
+    left = max_explained
     predictions = served.predict(texts, k)
     results = []
     for row, text in enumerate(texts):
-        labels, scores = above(predictions, row, threshold)
+        labels, scores = labels_above(predictions, row, threshold)
         found: list[dict[str, Any]] = []
         for label, score in zip(labels, score_texts(scores), strict=True):
             entry: dict[str, Any] = {"label": served.labels[label]}
@@ -36,44 +43,44 @@ def explained(
             if readable is not None:
                 entry["text"] = readable
             entry["score"] = float(score)
-            if len(found) < each and most > 0 and served.model.label_counts[label] > 0:
-                if time.monotonic() > until:
+            if len(found) < per_text and left > 0 and served.model.label_counts[label] > 0:
+                if time.monotonic() > deadline:
                     raise TimeoutError
-                most -= 1
-                entry |= described(served.model.explain(text, served.labels[label]), text)
+                left -= 1
+                entry |= _as_json(served.model.explain(text, served.labels[label]), text)
             found.append(entry)
         results.append({"labels": found})
     return {"model": served.name, "version": served.version, "results": results}
 
 
-def described(explanation: Explanation, text: str) -> dict[str, Any]:
-    """``path``, ``parts`` where there are several, and ``words``."""
-    about: dict[str, Any] = {"path": _path(explanation)}
+def _as_json(explanation: Explanation, text: str) -> dict[str, Any]:
+    """``path``, ``parts`` of a combined score, and ``words``."""
+    fields: dict[str, Any] = {"path": _path(explanation)}
     if explanation.parts:
-        about["parts"] = [
+        fields["parts"] = [
             {"name": part.name, "weight": part.weight, "value": part.value} for part in explanation.parts
         ]
     weights: defaultdict[str, float] = defaultdict(float)
     places: defaultdict[str, set[Span]] = defaultdict(set)
-    for (start, end), weight in _spans(explanation, 1.0):
+    for (start, end), weight in _weighted_spans(explanation, 1.0):
         word = text[start:end].lower()
         weights[word] += weight
         places[word].add((start, end))
-    heavy = sorted(weights, key=lambda word: -abs(weights[word]))[:WORDS]
+    heaviest = sorted(weights, key=lambda word: -abs(weights[word]))[:WORDS]
     shares = {
         span: weights[word] / min(len(places[word]), PLACES)
-        for word in heavy
+        for word in heaviest
         for span in sorted(places[word])[:PLACES]
     }
-    about["words"] = [
+    fields["words"] = [
         {"word": text[start:end], "weight": round(share, 6), "start": start, "end": end}
         for (start, end), share in sorted(shares.items())
     ]
-    return about
+    return fields
 
 
 def _path(explanation: Explanation) -> list[str]:
-    """Names of the nodes; where there is no tree, who spoke for the label; of several parts the first's."""
+    """Names of the tree nodes; without a tree, a count of neighbours; of several parts, the first path."""
     if explanation.path:
         return [step.name for step in explanation.path]
     if explanation.votes:
@@ -83,10 +90,10 @@ def _path(explanation: Explanation) -> list[str]:
     return next((path for path in map(_path, inner) if path), [])
 
 
-def _spans(explanation: Explanation, factor: float) -> Iterator[tuple[Span, float]]:
-    """Where words stand and what they add to raw scores, over all nodes of a path and all parts.
+def _weighted_spans(explanation: Explanation, factor: float) -> Iterator[tuple[Span, float]]:
+    """Spans of the text with their contributions to raw scores, over all nodes of the path and all parts.
 
-    A word that stands there several times shares what it adds.
+    The contribution of a word is divided evenly over its occurrences.
     """
     for step in explanation.path:
         for term in step.terms:
@@ -94,4 +101,4 @@ def _spans(explanation: Explanation, factor: float) -> Iterator[tuple[Span, floa
                 yield span, factor * term.contribution / len(term.spans)
     for part in explanation.parts:
         if part.explanation is not None:
-            yield from _spans(part.explanation, factor * part.weight)
+            yield from _weighted_spans(part.explanation, factor * part.weight)

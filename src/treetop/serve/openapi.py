@@ -1,4 +1,4 @@
-"""Pieces of the description at /openapi.json that do not follow from a function's parameters."""
+"""The parts of /openapi.json that do not follow from a route's parameters."""
 
 from __future__ import annotations
 
@@ -6,35 +6,37 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from . import bodies
-from .reading import FORM, JSON
+from . import schemas
+from .request_body import FORM, JSON
 from .settings import ServeConfig
 
-_WHY = {
-    400: "Not valid JSON, UTF-8 or form.",
-    401: "No API key, or an unknown one.",
-    404: "There is no such model.",
+_REASONS = {
+    400: "Invalid JSON, UTF-8 or form data.",
+    401: "Missing or unknown API key.",
+    404: "Unknown model.",
     408: "The request did not arrive in time.",
-    409: "A label is both right and wrong.",
+    409: "A label is both correct and wrong.",
     413: "The request is too large.",
-    415: "Another content type is needed.",
-    422: "A field is missing, unknown, or has a wrong value.",
-    429: "Too much is waiting: try again after Retry-After seconds.",
-    503: "Not now.",
+    415: "Unsupported content type.",
+    422: "A field is missing, unknown, or has an invalid value.",
+    429: "Too many requests are waiting; try again after Retry-After seconds.",
+    503: "Temporarily unavailable; try again later.",
 }
 
 
-def error_answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The errors a route may answer with."""
-    return {status: {"model": bodies.ErrorAnswer, "description": _WHY[status]} for status in (401, *statuses)}
+def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The errors a route may return."""
+    return {
+        status: {"model": schemas.ErrorAnswer, "description": _REASONS[status]} for status in (401, *statuses)
+    }
 
 
 def json_request(body: type[BaseModel], config: ServeConfig, wrap: str = "") -> dict[str, Any]:
-    """The JSON body of a route, with this server's limits. ``wrap``: the field that is the whole body."""
+    """The JSON body of a route with this server's limits. ``wrap``: the field that takes the whole body."""
     schema = _inlined(body.model_json_schema(), config)
-    if body is bodies.PredictBody:
+    if body is schemas.PredictBody:
         schema["oneOf"] = [{"required": ["text"]}, {"required": ["texts"]}]
-    if body is bodies.FeedbackBody:
+    if body is schemas.FeedbackBody:
         schema["anyOf"] = [
             {"required": [name], "properties": {name: {"minItems": 1}}}
             for name in ("accepted", "rejected", "added")
@@ -45,7 +47,7 @@ def json_request(body: type[BaseModel], config: ServeConfig, wrap: str = "") -> 
 
 
 def form_request(config: ServeConfig) -> dict[str, Any]:
-    """The form of Annif's suggest."""
+    """The form data of Annif's suggest."""
     fields = {
         "text": {"type": "string", "maxLength": config.max_text},
         "limit": {"type": "integer", "minimum": 1, "maximum": config.max_k, "default": 10},
@@ -57,7 +59,7 @@ def form_request(config: ServeConfig) -> dict[str, Any]:
 
 
 def _inlined(schema: dict[str, Any], config: ServeConfig) -> dict[str, Any]:
-    """The schema without references, with the limits that hold here."""
+    """The schema with references resolved and this server's limits filled in."""
     parts = schema.pop("$defs", {})
 
     def walk(value: Any, name: str = "") -> Any:
@@ -68,7 +70,7 @@ def _inlined(schema: dict[str, Any], config: ServeConfig) -> dict[str, Any]:
         if "$ref" in value:
             return walk(parts[value["$ref"].rpartition("/")[2]])
         plain = {key: walk(item, key) for key, item in value.items()}
-        if plain.get("default", 0) is None:  # may be left out, but is not null
+        if plain.get("default", 0) is None:  # optional, but never null
             del plain["default"]
         if plain.get("additionalProperties") is True:
             plain["additionalProperties"] = False
@@ -80,9 +82,8 @@ def _inlined(schema: dict[str, Any], config: ServeConfig) -> dict[str, Any]:
             },
             "k": {"maximum": config.max_k},
             "documents": {"maxItems": config.max_texts},
-            "lessons": {"maxItems": config.max_texts},
         }
         return plain | limits.get(name, {}) if "type" in plain else plain
 
-    described: dict[str, Any] = walk(schema)
-    return described
+    inlined: dict[str, Any] = walk(schema)
+    return inlined
