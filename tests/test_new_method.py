@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -80,7 +81,12 @@ PAGE = "# Rocchio\n\nThe labels whose centroid is most similar.\n\n<!-- settings
 TESTS = ("test_contract.py", "test_layers.py", "test_stub.py", "test_search_space.py", "test_docs.py")
 CHOSEN = "rocchio or every_method or room or circle or stub or own_search or has_a_page or public_name"
 """Of these files: whatever concerns one method, or all of them."""
-COPIED = "import sys; sys.meta_path = [f for f in sys.meta_path if 'Editable' not in type(f).__name__]; "
+CUSTOMIZE = """
+import sys
+
+sys.meta_path = [finder for finder in sys.meta_path if "Redirecting" not in type(finder).__name__]
+"""
+"""Python runs this at its start: the copy is imported, not the checkout that is installed as editable."""
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +99,7 @@ def project(tmp_path_factory) -> Path:
         shutil.copy(ROOT / file, copy / file)
     native = Path(_native.__file__)
     shutil.copy(native, copy / "src" / "treetop" / native.name)
+    (copy / "src" / "sitecustomize.py").write_text(CUSTOMIZE)
     # 1. the method's file
     (copy / "src/treetop/methods/rocchio.py").write_text(METHOD.lstrip())
     # 2. its row, and the stub
@@ -101,7 +108,7 @@ def project(tmp_path_factory) -> Path:
         before='    "ensemble": Entry(',
         line='    "rocchio": Entry("rocchio", "Rocchio", "the labels of the most similar centroids"),\n',
     )
-    run(copy, "import runpy; runpy.run_path('tools/write_stub.py', run_name='__main__')")
+    run(copy, "tools/write_stub.py")
     # 3. its line in the contract
     insert(copy / "tests/test_contract.py", before='    "ensemble": {', line='    "rocchio": {},\n')
     # 4. its page
@@ -120,28 +127,28 @@ def insert(file: Path, *, before: str, line: str) -> None:
     file.write_text(text.replace(before, line + before), "utf-8")
 
 
-def run(project: Path, code: str, *arguments: str) -> str:
+def run(project: Path, *arguments: str) -> str:
     """Python in the copy, whose own `treetop` it imports."""
-    code = f"{COPIED}sys.path.insert(0, 'src'); {code}"
+    environment = os.environ | {"PYTHONPATH": str(project / "src")}
     done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], cwd=project, capture_output=True, text=True, check=False
-    )
+        [sys.executable, *arguments],
+        cwd=project, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
 
 
 def test_python_and_the_command_know_it(project):
     code = (
-        "import treetop; from treetop.cli.main import main\n"
+        "import sys, treetop; from treetop.cli.main import main\n"
         "assert treetop.__file__.startswith(sys.argv[1])\n"
         "model = treetop.Rocchio().fit(['oven flour', 'boat wind'], [['baking'], ['sailing']])\n"
-        "print(model.predict('wind', k=1)[0][0].label); print(model); main(['methods'])"
+        "print(model.predict('wind', k=1)[0][0].label); main(['methods'])"
     )
-    printed = run(project, code, str(project))
+    printed = run(project, "-c", code, str(project))
     assert "sailing" in printed and "the labels of the most similar centroids" in printed
 
 
 def test_the_tests_of_every_method_pass(project):
     files = [f"tests/{name}" for name in TESTS]
-    printed = run(project, "import pytest; sys.exit(pytest.main(sys.argv[1:]))", "-k", CHOSEN, *files)
-    assert " passed" in printed or "100%" in printed
+    run(project, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", CHOSEN, *files)
