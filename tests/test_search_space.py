@@ -9,7 +9,8 @@ import pytest
 from doc_blocks import ROOT
 from treetop.errors import ConfigError
 from treetop.methods import METHODS, method_class
-from treetop.search_space import Range, describe, parse_values, space_of
+from treetop.search_space import Range
+from treetop.tuning.space import describe, parse_values, space_of
 
 
 def test_values_and_ranges_as_text():
@@ -37,7 +38,7 @@ def test_values_are_taken_as_the_settings_take_them():
     for name, values, words in (
         ("leaf", (3,), "no setting 'leaf'"),
         ("leaf_size", ("few",), "tree.leaf_size cannot be tried with few"),
-        ("leaf_size", (), "needs values"),
+        ("leaf_size", (), "has no values to try"),
         ("leaf_size", Range(0.5, 8), "must be int"),
         ("tree", (3,), "group of settings"),
         ("analyzer", Range(1, 2), "must be str"),

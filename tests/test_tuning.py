@@ -1,4 +1,4 @@
-"""Tuning: trials that can be repeated, gone on with, pruned, and that may fail."""
+"""Tuning: trials that can be repeated, resumed and pruned, and that may fail."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from treetop.methods.held_out import held_out_rows
 from treetop.methods.kim_cnn import KimCNN
 from treetop.methods.xr_linear import XRLinear
 from treetop.search_space import Range
-from treetop.tuning import _Task, tune
+from treetop.tuning import tune
+from treetop.tuning.task import TuningTask
 
 SMALL = {"threads": 1, "leaf_size": 3, "branching": 2}
 NETWORK = QUICK | {"embedding_dropout": 0.0}
@@ -111,8 +112,8 @@ def test_a_study_of_something_else_is_refused(data, tmp_path):
     for arguments, options, words in (
         (("dismec", data), {}, "another method"),
         (("neighbours", data[:50]), {}, "other data"),
-        (("neighbours", data), {"validation": 0.3}, "another validation part"),
-        (("neighbours", data), {"validation": data}, "another validation part"),
+        (("neighbours", data), {"validation": 0.3}, "another validation set"),
+        (("neighbours", data), {"validation": data}, "another validation set"),
         (("neighbours", data), {"metric": "P@3"}, "another metric"),
         (("neighbours", data), {"settings": {"seed": 1}}, "other settings"),
         (("neighbours", data), {"space": {"power": (1, 2)}}, "another search space"),
@@ -141,7 +142,9 @@ def test_a_trial_may_fail(data, monkeypatch):
     for trial in tuning.trials:
         assert (trial.error == "the GPU ran out of memory") == (trial.settings["linear.beam"] == (1,))
         assert (trial.state == "failed") == (trial.error is not None)
-    with pytest.raises(ConfigError, match=r"none of 2 trials .* ran out of memory"):
+    with pytest.raises(
+        ConfigError, match=r"no trial of xr-linear completed, out of 2; last error: .* ran out of memory"
+    ):
         tune("xr-linear", data, trials=2, settings=SMALL, space={"beam": (1,)})
     monkeypatch.setattr(XRLinear, "evaluate", lambda self, *a, **k: 1 / 0)
     with pytest.raises(ZeroDivisionError):
@@ -245,7 +248,7 @@ def test_a_rate_that_falls_falls_the_same_way_in_the_end(data, schedule, monkeyp
 
 def test_the_epochs_of_a_trial_follow_its_schedule(data):
     def told(method: str, settings: dict, **drawn: str) -> tuple[int, int]:
-        config = _Task.of(method, data, settings, {}, 0.2, "P@1").config_of(drawn)
+        config = TuningTask.of(method, data, settings, {}, 0.2, "P@1").config_of(drawn)
         return config.epochs, config.training.patience
 
     linear, constant = {"training.schedule": "linear"}, {"training.schedule": "constant"}
@@ -281,11 +284,11 @@ def test_a_transformer_is_handed_over_as_it_was_measured(data, method):
 def test_what_is_held_out(data):
     groups = [f"g{row // 7}" for row in range(len(data))]
     grouped = Dataset.from_texts(data.texts, [data.labels_of(row) for row in range(len(data))], groups=groups)
-    task = _Task.of("neighbours", grouped, {}, {}, 0.2, "P@1")
+    task = TuningTask.of("neighbours", grouped, {}, {}, 0.2, "P@1")
     assert not set(task.train.groups) & set(task.held_out.groups)
     X = np.eye(20, dtype=np.float32)
     features = Dataset.from_matrices(X, X[:, :4] + np.roll(X, 7, 1)[:, :4])
-    task = _Task.of("xr-linear", features, {}, {}, 0.2, "P@1")
+    task = TuningTask.of("xr-linear", features, {}, {}, 0.2, "P@1")
     assert task.space and not any(name.startswith("tfidf.") for name in task.space)
 
 
@@ -311,7 +314,7 @@ def test_mistakes_are_told(data, monkeypatch):
         tune("kim-cnn", data, settings={"training.metric": "P@3"})
     with pytest.raises(ConfigError, match="metric of the tuning"):
         tune("kim-cnn", data, space={"training.metric": ("P@3",)})
-    with pytest.raises(ConfigError, match="calibration changes no ranking"):
+    with pytest.raises(ConfigError, match="calibration does not change the ranking"):
         tune("xr-linear", data, space={"calibration": ("isotonic",)})
     with pytest.raises(DataError, match="needs a labelled Dataset"):
         tune("xr-linear", ["a text"])

@@ -67,7 +67,7 @@ def show_settings(config: Config) -> None:
 
 def show_space(space: SearchSpace) -> None:
     """A table of what is tried: values, or a range."""
-    from ..search_space import describe
+    from ..tuning.space import describe
 
     rows = ((name, describe(values)) for name, values in space.items())
     show_table((name, text if isinstance(text, str) else ", ".join(text)) for name, text in rows)

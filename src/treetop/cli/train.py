@@ -97,7 +97,6 @@ def train(
     from ..checkpoints import keeping
     from ..machine import is_main_process, peak_memory
     from ..methods import make
-    from ..methods.options import keywords
     from ..store import check_target
 
     check_target(model)
@@ -110,7 +109,7 @@ def train(
     if validation is not None:
         examples, held_out = _hold_out(examples, validation, reading, classifier.config.seed)
     own: dict[str, Any] = {} if tree is None else {"tree": _own_tree(tree, examples, classifier)}
-    if held_out is not None and "validation" in keywords(classifier._fit):
+    if held_out is not None and "validation" in classifier.fit_options():
         own["validation"] = held_out
     unfinished = model.with_name(f"{model.name}.unfinished")
     if resume and is_main_process() and not unfinished.exists():
@@ -173,10 +172,9 @@ def _hold_out(
 
 
 def _own_tree(path: Path, examples: Dataset, classifier: Method) -> LabelTree:
-    from ..methods.options import keywords
     from ..tree import LabelTree, read_taxonomy
 
-    if "tree" not in keywords(classifier._fit):
+    if "tree" not in classifier.fit_options():
         raise ConfigError(f"--tree: {classifier.name} takes no label tree from a file")
     parents = read_taxonomy(path)
     if not any(name in parents for name in examples.labels):

@@ -151,7 +151,7 @@ def tune(
 
 def parse_space(pairs: list[str] | None) -> dict[str, Values]:
     """``["cnn.filters=96,192"]`` → ``{"cnn.filters": ("96", "192")}``."""
-    from ..search_space import parse_values
+    from ..tuning.space import parse_values
 
     space = {}
     for pair in pairs or ():
