@@ -1,4 +1,4 @@
-"""What tuning tries: values and ranges, as objects and as text."""
+"""Search spaces: values and ranges, as objects, as text, and in the documentation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from doc_blocks import ROOT
+from doc_hooks import page_with
 from treetop.errors import ConfigError
 from treetop.methods import METHODS, method_class
 from treetop.search_space import Range
@@ -74,8 +74,8 @@ def test_networks_have_the_published_ranges():
         assert method_class(name).search_space == space
 
 
-def test_the_page_lists_what_every_method_tries():
-    page = (ROOT / "docs" / "tuning.md").read_text("utf-8")
+def test_the_page_lists_what_every_method_searches():
+    page = page_with("search_spaces", "tuning.md")
     listed: dict[str, dict] = {name: {} for name in METHODS}
     for setting, values, names in re.findall(r"^\| `([\w.]+)` \| (.+) \| (`.+`) \|$", page, re.MULTILINE):
         for name in names.strip("`").split("`, `"):
