@@ -73,9 +73,9 @@ def test_train_validates_sets_and_is_the_library(folder, tmp_path, run):
     assert (model.predict(test).to_csr() != expected.predict(test).to_csr()).nnz == 0
 
 
-def test_nothing_to_go_on_from_is_told(folder, tmp_path, run):
+def test_resuming_without_a_checkpoint_is_noted(folder, tmp_path, run):
     outcome = run("train", folder / "train.jsonl", "--model", tmp_path / "m", "--resume", quiet=False)
-    assert outcome.code == 0 and "m.unfinished: there is nothing to go on from" in outcome.err
+    assert outcome.code == 0 and "m.unfinished: no checkpoint to resume from" in outcome.err
 
 
 def test_train_holds_out_a_fraction(folder, tmp_path, run):
@@ -346,7 +346,7 @@ def test_failures_are_one_sentence(error, code, words, tmp_path, folder, run, mo
     monkeypatch.setattr(Predictions, "_json_lines", fail)
     command = ("predict", folder / "model", folder / "test.jsonl", "--output", tmp_path / "p.jsonl")
     if isinstance(error, OSError):
-        command = command[:3]  # to standard output: nobody on the way down has a word of their own for it
+        command = command[:3]  # to standard output: no function on the way has a message of its own
     run(*command).sentence(code, *words)
     assert not list(tmp_path.iterdir())
     shown = run("--debug", *command)
@@ -388,7 +388,7 @@ def test_a_reader_that_leaves(folder, tmp_path):
         process.stdout.readline()
         process.stdout.close()
         assert process.stderr.read() == b""
-    assert process.returncode == failures.READER_LEFT == 128 + signal.SIGPIPE
+    assert process.returncode == failures.PIPE_CLOSED == 128 + signal.SIGPIPE
 
 
 # -- progress, help, start-up --------------------------------------------------------------------------------

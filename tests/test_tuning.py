@@ -375,7 +375,7 @@ def test_the_command_says_what_to_type(tmp_path, capsys, monkeypatch):
     assert typed[:7] == ["treetop", "train", "train.jsonl", "--method", "neighbours", "--model", "model"]
     assert call(capsys, *typed[1:]).code == 0
     assert treetop.load(tmp_path / "model").name == "neighbours"
-    call(capsys, "tune", "train.jsonl", "--space", "beam").sentence(2, "--space wants NAME=V,V")
+    call(capsys, "tune", "train.jsonl", "--space", "beam").sentence(2, "--space needs NAME=V,V")
     call(capsys, "tune", "train.jsonl", "--model", "train.jsonl").sentence(2, "not a model folder")
     call(capsys, "tune", "train.jsonl", "--method", "ensemble").sentence(2, "nothing to tune")
     help_text = " ".join(call(capsys, "tune", "--help").out.replace("│", " ").split())

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """``1 label``, ``1,572 labels``, ``2 entries``."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
 def file_size(size: int) -> str:
     """``512 bytes``, ``1.5 MB`` (powers of 1000)."""
     if size < 1000:
