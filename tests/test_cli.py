@@ -445,7 +445,7 @@ def test_help_is_derived_from_the_settings(run):
     assert "treetop methods" in text and "xr-linear" in text and "parquet" in text
     assert "Only networks depend on it, in the last bits." in text
     build = " ".join(run("data", "build", "--help").out.replace("│", " ").split())
-    assert "benchmark to resemble" in build
+    assert "Benchmark to resemble" in build
 
 
 def test_start_up_stays_light():

@@ -344,13 +344,13 @@ def test_bad_training_input(name):
         new(name).fit(["a text", "another"], [[], []])
     with pytest.raises(DataError, match="give their labels"):
         new(name).fit(["a text", "another"])
-    with pytest.raises(DataError, match="1 rows of Y but 2 examples"):
+    with pytest.raises(DataError, match="1 row of Y but 2 examples"):
         new(name).fit(["a text", "another"], [["x"]])
     with pytest.raises(DataError, match="row 1 is a int, not a text"):
         new(name).fit(["a text", 3], [["x"], ["y"]])
     with pytest.raises(DataError, match="labels of row 1 are missing"):
         new(name).fit(["a text", "another"], [["x"], None])
-    with pytest.raises(DataError, match="a str is not a list of texts"):
+    with pytest.raises(DataError, match="str is not a list of texts"):
         new(name).fit("a text", [["x"]])
     with pytest.raises(
         ConfigError, match=f"the training of {method_of(name)} has no option 'colour'; there are: "
@@ -401,7 +401,7 @@ def test_bad_prediction_input(name, model, test):
         model.predict(test, k=2.5)
     with pytest.raises(DataError, match="row 0 is missing"):
         model.predict([None])
-    with pytest.raises(DataError, match="a NoneType is not a list of texts"):
+    with pytest.raises(DataError, match="NoneType is not a list of texts"):
         model.predict(None)
     with pytest.raises(DataError, match="give their labels too"):
         model.evaluate(["text"])

@@ -171,7 +171,7 @@ def test_wrong_folders_and_manifests(tmp_path):
         with pytest.raises(ModelError, match="not a model manifest"):
             store.load(tmp_path)
     (tmp_path / store.MANIFEST).write_text(json.dumps(whole | {"arrays": {"b": {"file": "x"}}}))
-    with pytest.raises(ModelError, match="no file and checksum of b"):
+    with pytest.raises(ModelError, match="no file or checksum recorded for b"):
         store.load(tmp_path)
 
 

@@ -118,7 +118,7 @@ def test_a_study_of_something_else_is_refused(data, tmp_path):
         (("neighbours", data), {"settings": {"seed": 1}}, "other settings"),
         (("neighbours", data), {"space": {"power": (1, 2)}}, "another search space"),
     ):
-        with pytest.raises(DataError, match=f"study.db: holds a study .*{words}"):
+        with pytest.raises(DataError, match=f"study.db: contains a study .*{words}"):
             tune(*arguments, **given, **options)
     (tmp_path / "poem.db").write_text("no study at all, but some words that are not a data base")
     with pytest.raises(DataError, match=r"poem\.db: cannot be used as a study"):

@@ -1,4 +1,4 @@
-"""Numbers with their units, as people read them."""
+"""Numbers with their units or nouns, for people to read."""
 
 from __future__ import annotations
 

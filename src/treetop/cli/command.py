@@ -1,6 +1,6 @@
 """`add_command`: makes a plain function a command with progress, `--quiet`, `--debug` and readable errors.
 
-A parameter whose type is an `OptionGroup` stands for all of the group's fields, so that options shared by
+A parameter whose type is an `OptionGroup` expands to all of the group's fields, so that options shared by
 several commands are declared once.
 """
 

@@ -71,8 +71,8 @@ def train(
         str | None,
         typer.Option(
             metavar="FILE|FRACTION",
-            help="Validation set to evaluate the model on, or the share of TRAIN to hold out as one; a network"
-            " also chooses its best epoch there.",
+            help="Validation set to evaluate the model on, or the share of TRAIN to hold out as one; a"
+            " network also chooses its best epoch there.",
             show_default=False,
         ),
     ] = None,

@@ -76,7 +76,7 @@ def _storage(path: Path) -> optuna.storages.RDBStorage:
 
 def _check(path: str | os.PathLike[str] | None, known: Any, about: Mapping[str, Any]) -> None:
     if not isinstance(known, dict):
-        raise DataError(f"{path}: holds a study that treetop did not make; choose another file")
+        raise DataError(f"{path}: contains a study that treetop did not create; choose another file")
     for name, difference in _ABOUT.items():
         if known.get(name) != about[name]:
-            raise DataError(f"{path}: holds a study {difference}; choose another file")
+            raise DataError(f"{path}: contains a study {difference}; choose another file")
