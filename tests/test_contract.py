@@ -346,7 +346,7 @@ def test_bad_training_input(name):
         new(name).fit(["a text", "another"])
     with pytest.raises(DataError, match="1 row of Y but 2 examples"):
         new(name).fit(["a text", "another"], [["x"]])
-    with pytest.raises(DataError, match="row 1 is a int, not a text"):
+    with pytest.raises(DataError, match="row 1 is int, not a text"):
         new(name).fit(["a text", 3], [["x"], ["y"]])
     with pytest.raises(DataError, match="labels of row 1 are missing"):
         new(name).fit(["a text", "another"], [["x"], None])

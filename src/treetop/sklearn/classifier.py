@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ..data import Dataset
 from ..errors import ConfigError, DataError
+from ..machine import thread_count
 from ..methods import Method, MethodConfig, method_class
 from ..methods.base import LABELS_ABOVE_THRESHOLD
 from ..predictions import Predictions
@@ -305,7 +305,7 @@ def _seed_of(random_state: Any) -> int:
 def _threads_of(n_jobs: Any) -> int:
     """The number of threads as joblib counts: -1 is all cores, -2 all but one."""
     _check_count("n_jobs", abs(n_jobs) if isinstance(n_jobs, (int, np.integer)) else n_jobs)
-    return int(n_jobs) if n_jobs > 0 else max((os.cpu_count() or 1) + 1 + int(n_jobs), 1)
+    return int(n_jobs) if n_jobs > 0 else max(thread_count(0) + 1 + int(n_jobs), 1)
 
 
 def _check_count(name: str, value: Any, *, may_be_none: bool = False) -> None:
