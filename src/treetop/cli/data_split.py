@@ -21,7 +21,9 @@ def split(
     output_train: Annotated[Path, typer.Option(metavar="FILE", help="File for the larger part.")],
     output_test: Annotated[Path, typer.Option(metavar="FILE", help="File for the held-out part.")],
     fraction: Annotated[float, typer.Option(help="Share of the examples to hold out.")] = 0.2,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="The same seed gives the same split.")] = 0,
+    seed: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Seed; the same seed gives the same split.")
+    ] = 0,
     group: Group = None,
     reading: LabelledReading,
 ) -> None:

@@ -111,7 +111,8 @@ class Reading(OptionGroup):
         str | None, typer.Option(metavar="NAME", autocompletion=format_names, show_default=False)
     ] = None
     text: Annotated[
-        str, typer.Option(metavar="FIELD", help="Field or column of the text; a,b joins two.")
+        str,
+        typer.Option(metavar="FIELD", help="Field or column of the text; several, as in a,b, are joined."),
     ] = "text"
     id: Annotated[str, typer.Option(metavar="FIELD", help="Field or column of the id, if there is one.")] = (
         "id"

@@ -83,11 +83,11 @@ def train(
     ] = False,
     reading: LabelledReading,
 ) -> None:
-    """Train a model.
+    """Train a model on labelled texts or features.
 
-    Settings for --set: treetop methods hybrid. Recipes for --recipe: treetop recipes
+    To list the settings of a method: treetop methods hybrid. To list recipes: treetop recipes
 
-    Examples that are held out for validation or calibration are drawn by whole groups with --group.
+    With --group, examples that are held out for validation or calibration are drawn as whole groups.
 
     Checkpoints are kept in FOLDER.unfinished until the model is saved: a training that was stopped or killed
     resumes from there with --resume and the same data and settings.

@@ -85,7 +85,7 @@ def tune(
     pruning: Annotated[
         bool,
         typer.Option(
-            "--pruning/--no-pruning", help="Stop poor trials early; only networks with a constant rate."
+            "--pruning/--no-pruning", help="Stop poor trials of networks with a constant rate early."
         ),
     ] = True,
     study: Annotated[
@@ -110,7 +110,7 @@ def tune(
 ) -> None:
     """Search for the best settings of a method.
 
-    Each trial trains on most of DATA and is measured on the rest. The search space: treetop methods NAME
+    Each trial trains on most of DATA and is measured on the rest. To see a search space: treetop methods NAME
 
     A network with a constant learning rate trains for at most 50 epochs and stops after 10 without
     improvement; the model of all of DATA trains up to the best epoch of the best trial. A network whose rate
