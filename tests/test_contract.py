@@ -15,6 +15,7 @@ from scipy import sparse
 
 import treetop
 from conftest import planted
+from small_data import TOPICS, same, topic_texts
 from tiny_bert import tiny_bert
 from treetop import Dataset, Strings, store
 from treetop.errors import ConfigError, DataError, ModelError, TreetopError
@@ -82,27 +83,6 @@ CASES: dict[str, dict] = {
     "ensemble": {"members": [treetop.XRLinear(leaf_size=4, branching=2), treetop.XRLinear(seed=1)]},
 }
 
-TOPICS = {
-    "baking": "flour oven dough bread crust yeast",
-    "sailing": "boat wind harbour sail anchor waves",
-    "chess": "bishop gambit checkmate opening rook pawn",
-    "gardens": "soil seeds roses compost spade rain",
-    "trains": "railway locomotive station ticket track engine",
-    "skiing": "snow slope mountain lift poles goggles",
-}
-
-
-def topic_texts(count: int, seed: int) -> tuple[list[str], list[list[str]]]:
-    """Sentences of one or two topics, with the topics as labels."""
-    rng = np.random.default_rng(seed)
-    texts, labels = [], []
-    for _ in range(count):
-        chosen = rng.choice(list(TOPICS), rng.integers(1, 3), replace=False)
-        words = [word for topic in chosen for word in rng.choice(TOPICS[topic].split(), 4)]
-        texts.append("the " + " and ".join(rng.permutation(words)))
-        labels.append(sorted(chosen))
-    return texts, labels
-
 
 @pytest.fixture(scope="module")
 def train() -> Dataset:
@@ -131,10 +111,6 @@ def method_of(name: str) -> str:
 @pytest.fixture(scope="module")
 def model(name, train) -> Method:
     return new(name).fit(train)
-
-
-def same(a: treetop.Predictions, b: treetop.Predictions) -> bool:
-    return all(np.array_equal(getattr(a, part), getattr(b, part)) for part in ("indptr", "indices", "scores"))
 
 
 TREELESS = {

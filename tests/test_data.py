@@ -506,7 +506,7 @@ def test_registry():
 
 
 def test_reading_holds_one_copy(tmp_path):
-    rows = 40_000
+    rows = 15_000
     labels = ([f"label {row % 997}", f"label {row % 1009}"] for row in range(rows))
     texts = (f"a short text about thing number {row}" for row in range(rows))
     write(Dataset.from_texts(texts, labels, ids=map(str, range(rows))), tmp_path / "a.jsonl")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import treetop
-from test_contract import topic_texts
+from small_data import topic_texts
 from treetop import Dataset
 from treetop.errors import DataError
 

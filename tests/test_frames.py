@@ -10,7 +10,7 @@ from scipy import sparse
 
 import treetop
 from conftest import planted
-from test_contract import same, topic_texts
+from small_data import same, topic_texts
 from treetop import Dataset
 from treetop.errors import DataError
 from treetop.report.pages import write_report

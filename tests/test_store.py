@@ -90,6 +90,7 @@ def test_what_a_killed_save_left_is_removed_by_the_next(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
+@pytest.mark.process
 def test_saves_at_the_same_time_leave_one_whole_model(tmp_path):
     processes = [
         multiprocessing.get_context("spawn").Process(target=save_often, args=(tmp_path / "model", value))

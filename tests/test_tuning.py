@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import shlex
-import subprocess
 import sys
 
 import numpy as np
@@ -13,12 +13,12 @@ import pytest
 
 import treetop
 from commands import call
+from small_data import topic_texts
 from test_cli import sentences, write_lines
-from test_contract import topic_texts
 from test_neural_training import QUICK
 from tiny_bert import tiny_bert
 from treetop import Dataset
-from treetop.errors import ConfigError, DataError, TreetopError
+from treetop.errors import ConfigError, DataError, MissingExtraError, TreetopError
 from treetop.methods.held_out import held_out_rows
 from treetop.methods.kim_cnn import KimCNN
 from treetop.methods.xr_linear import XRLinear
@@ -220,7 +220,14 @@ def shown(model: treetop.Method, data: Dataset) -> tuple:
 @pytest.mark.parametrize("schedule", ["linear", "cosine", "cosine-ends"])
 def test_a_rate_that_falls_falls_the_same_way_in_the_end(data, schedule, monkeypatch):
     fitted = []
-    monkeypatch.setattr(KimCNN, "_after_training", lambda self, *arguments: fitted.append(self))
+    fit = KimCNN._fit
+
+    @functools.wraps(fit)
+    def recorded(self, *arguments, **options):
+        fit(self, *arguments, **options)
+        fitted.append(self)
+
+    monkeypatch.setattr(KimCNN, "_fit", recorded)
     held_out = Dataset.from_texts(*topic_texts(30, seed=1))
     settings = NETWORK | {"schedule": schedule, "warmup": 0.1, "patience": 1, "training.validation": 0.3}
     space = {"epochs": (2, 3, 5), "filters": (12,), "cnn.dropout": (0.0, 0.5)}
@@ -323,15 +330,10 @@ def test_mistakes_are_told(data, monkeypatch):
         tune("xr-linear", data)
 
 
-def test_without_optuna():
-    code = (
-        "import sys; sys.modules['optuna'] = None; import treetop, treetop.errors\n"
-        "data = treetop.Dataset.from_texts(['a', 'b'], ['x', 'y'])\n"
-        "try: treetop.tune('xr-linear', data)\n"
-        "except treetop.errors.MissingExtraError as error: print(error)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip().endswith("pip install 'treetop-xmc[tune]'")
+def test_without_optuna(data, monkeypatch):
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'treetop-xmc\[tune\]'$"):
+        tune("xr-linear", data)
 
 
 # -- the command ---------------------------------------------------------------------------------------------

@@ -149,7 +149,8 @@ class Search:
             if epoch is not None:
                 trial.set_user_attr("epoch", epoch)
             self.study.tell(trial, value)
-        gc.collect()  # a network in a reference cycle would hold device memory that the next one needs
+        if self.task.config.has_setting("device"):
+            gc.collect()  # a network in a reference cycle would hold device memory that the next one needs
 
     def _measure(self, trial: optuna.Trial, note: Note) -> tuple[float, int | None]:
         """The metric on the held-out examples, and the epoch at which it was reached."""
