@@ -1,4 +1,4 @@
-# make demo    install into .venv, train on embedded data, answer a few queries
+# make demo    install into .venv, train on embedded data, label a few queries
 # make test    install what the tests need, check format, lint and types, run all tests
 # make docs    the documentation as a site, into build/site
 # make browser      a browser for the tests of the server's page, where it can be installed

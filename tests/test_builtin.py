@@ -289,7 +289,7 @@ def test_debian_says_what_is_missing(monkeypatch):
     with pytest.raises(DataError, match="no labelled packages; run: apt-get"):
         debian.dataset_of([], TRANSLATIONS.splitlines(), debian.DebianTags())
     monkeypatch.setattr(shutil, "which", lambda command: None)
-    with pytest.raises(DataError, match="there is no apt-cache here"):
+    with pytest.raises(DataError, match="this machine has no apt-cache"):
         builtin.build("debian-tags")
 
 

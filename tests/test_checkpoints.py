@@ -67,7 +67,7 @@ def test_refused_settings_leave_only_what_was_there(tmp_path, resume):
 
 
 def test_the_first_of_several_processes_alone_writes(tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoints, "is_main", lambda: False)
+    monkeypatch.setattr(checkpoints, "is_main_process", lambda: False)
     with checkpoints.keeping(tmp_path / "kept", resume=True):
         arrays = {"a": np.arange(3)}
         assert checkpoints.keep("piece", arrays) is arrays

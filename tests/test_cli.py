@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import treetop
-from commands import python
+from commands import Outcome, python
 from treetop import progress
 from treetop.cli import failures, reporter
 from treetop.cli.main import main
@@ -73,9 +73,9 @@ def test_train_validates_sets_and_is_the_library(folder, tmp_path, run):
     assert (model.predict(test).to_csr() != expected.predict(test).to_csr()).nnz == 0
 
 
-def test_nothing_to_go_on_from_is_told(folder, tmp_path, run):
+def test_resuming_without_a_checkpoint_is_noted(folder, tmp_path, run):
     outcome = run("train", folder / "train.jsonl", "--model", tmp_path / "m", "--resume", quiet=False)
-    assert outcome.code == 0 and "m.unfinished: there is nothing to go on from" in outcome.err
+    assert outcome.code == 0 and "m.unfinished: no checkpoint to resume from" in outcome.err
 
 
 def test_train_holds_out_a_fraction(folder, tmp_path, run):
@@ -249,8 +249,8 @@ TRAINING_MISTAKES = {
     "no taxonomy": ([record()], ["--tree", "absent.tsv"], ["absent.tsv"]),
     "no tree from outside": (
         [record()],
-        ["--method", "xr-transformer", "--tree", "absent.tsv"],
-        ["--tree: xr-transformer takes no label tree from a file"],
+        ["--method", "neighbours", "--tree", "absent.tsv"],
+        ["--tree: neighbours takes no label tree from a file"],
     ),
     "bad fraction": ([record(), record()], ["--validation", "1.5"], ["between 0 and 1", "1.5"]),
 }
@@ -346,7 +346,7 @@ def test_failures_are_one_sentence(error, code, words, tmp_path, folder, run, mo
     monkeypatch.setattr(Predictions, "_json_lines", fail)
     command = ("predict", folder / "model", folder / "test.jsonl", "--output", tmp_path / "p.jsonl")
     if isinstance(error, OSError):
-        command = command[:3]  # to standard output: nobody on the way down has a word of their own for it
+        command = command[:3]  # to standard output: no function on the way has a message of its own
     run(*command).sentence(code, *words)
     assert not list(tmp_path.iterdir())
     shown = run("--debug", *command)
@@ -354,16 +354,19 @@ def test_failures_are_one_sentence(error, code, words, tmp_path, folder, run, mo
     assert "Traceback" in run(*command, "--debug").err
 
 
+@pytest.mark.process
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no file size limits")
 def test_a_full_disk(folder, tmp_path):
     """A file size limit stands for the disk: the old file stays, no part of the new one is left."""
     (tmp_path / "p.jsonl").write_text("old")
     program = (
-        "import resource, signal\n"
+        "import json, resource, signal, sys\n"
         "from treetop.cli.main import main\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
-        "main()\n"
+        "for command in json.loads(sys.argv[1]):\n"
+        "    try:\n        main(command)\n"
+        "    except SystemExit as end:\n        print(end.code, file=sys.stderr)\n"
     )
     commands = [
         ("predict", folder / "model", folder / "test.jsonl", "--output", tmp_path / "p.jsonl"),
@@ -372,13 +375,17 @@ def test_a_full_disk(folder, tmp_path):
         ("data", "convert", folder / "train.jsonl", tmp_path / "c", "--to", "pecos"),
         ("evaluate", folder / "model", folder / "test.jsonl", "--confidence", "--json", tmp_path / "r.json"),
     ]
-    for command in commands:
-        python("-c", program, "-q", *command).sentence(1, "File too large")
+    given = json.dumps([["-q", *map(str, command)] for command in commands])
+    lines = python("-c", program, given).err.splitlines()
+    for message, code in zip(lines[::2], lines[1::2], strict=True):
+        Outcome(int(code), "", message).sentence(1, "File too large")
+    assert len(lines) == 2 * len(commands)
     assert {path.name for path in tmp_path.iterdir()} <= {"p.jsonl", "m.unfinished"}
     assert all(path.is_dir() for path in tmp_path.glob("m.unfinished/*"))  # finished pieces, whole
     assert (tmp_path / "p.jsonl").read_text() == "old"
 
 
+@pytest.mark.process
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGPIPE")
 def test_a_reader_that_leaves(folder, tmp_path):
     many = write_lines(tmp_path / "many.jsonl", sentences(3000))
@@ -388,7 +395,7 @@ def test_a_reader_that_leaves(folder, tmp_path):
         process.stdout.readline()
         process.stdout.close()
         assert process.stderr.read() == b""
-    assert process.returncode == failures.READER_LEFT == 128 + signal.SIGPIPE
+    assert process.returncode == failures.PIPE_CLOSED == 128 + signal.SIGPIPE
 
 
 # -- progress, help, start-up --------------------------------------------------------------------------------
@@ -445,9 +452,10 @@ def test_help_is_derived_from_the_settings(run):
     assert "treetop methods" in text and "xr-linear" in text and "parquet" in text
     assert "Only networks depend on it, in the last bits." in text
     build = " ".join(run("data", "build", "--help").out.replace("│", " ").split())
-    assert "benchmark to resemble" in build
+    assert "Benchmark to resemble" in build
 
 
+@pytest.mark.process
 def test_start_up_stays_light():
     program = (
         "import sys\n"
@@ -462,11 +470,8 @@ def test_start_up_stays_light():
     assert "demo" in outcome.out
 
 
-def test_completion_of_methods():
-    outcome = python(
-        *("-m", "treetop"),
-        _TREETOP_COMPLETE="complete_bash",
-        COMP_WORDS="treetop train --method ",
-        COMP_CWORD="3",
-    )
-    assert outcome.out.split() == list(treetop.methods.METHODS)
+def test_completion_of_methods(run, monkeypatch):
+    monkeypatch.setenv("_TREETOP_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "treetop train --method ")
+    monkeypatch.setenv("COMP_CWORD", "3")
+    assert run().out.split() == list(treetop.methods.METHODS)

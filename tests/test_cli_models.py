@@ -52,7 +52,7 @@ def test_the_device_reaches_the_networks_of_an_ensemble(folder, tmp_path, run):
     assert member.config.device == "cpu" and member.config.epochs == 1
     assert run(*train, "--model", tmp_path / "l", "--device", "cpu").code == 0
     run(*train, "--model", tmp_path / "m", "--device", "cuda").sentence(
-        2, "--device cuda: hybrid is no network"
+        2, "--device cuda: hybrid is not a network"
     )
 
 
@@ -107,7 +107,7 @@ def test_calibrate(folder, tmp_path, run):
     )
     model = treetop.load(copied)
     assert model.config == before.config and model.config.threads == 2
-    assert "probabilities (isotonic, learned from 30 examples)" in run("info", copied).out
+    assert "probabilities (isotonic, fitted on 30 examples)" in run("info", copied).out
     facts = json.loads(run("info", copied, "--json").out)
     assert facts["calibration"]["kind"] == "isotonic"
     outcome = run(
@@ -153,11 +153,11 @@ def test_update(folder, tmp_path, run):
         "update", folder / "all", more, "--data", folder / "train.jsonl", "-o", tmp_path / "m", quiet=False
     )
     assert outcome.code == 0, outcome.err
-    assert f"{tmp_path / 'm'}: 10 examples and 1 labels more, 210 examples in all" in outcome.err
+    assert f"{tmp_path / 'm'}: added 10 examples and 1 label; 210 examples in total" in outcome.err
     model = treetop.load(tmp_path / "m")
     assert len(model.labels) == LABELS + 1 and model.config == treetop.load(folder / "all").config
     shown = run("info", tmp_path / "m").out
-    assert "210 examples" in shown and "once: 10 of these examples and 1 labels" in shown
+    assert "210 examples" in shown and "once: added 10 examples and 1 label" in shown
     assert len(treetop.load(folder / "all").labels) == LABELS
 
     keeping = ("train", folder / "train.jsonl", "--method", "xr-linear", "--set", "keep_data=true")

@@ -219,7 +219,7 @@ def test_the_command_with_a_study(train, test, tmp_path, run):
 def test_the_splits_of_a_folder(train, test, tmp_path, run):
     write_jsonl(tmp_path / "train.jsonl", train)
     xr = ("--methods", "xr-linear", "--seeds", 1, "--json")
-    run("compare", tmp_path, *xr).sentence(2, "no split 'test' (there are: train)")
+    run("compare", tmp_path, *xr).sentence(2, "has no split 'test'; choose one of train")
     sizes = [
         json.loads(run("compare", tmp_path, *xr, *more).out)["data"] for more in (["--validation", 0.5],)
     ]

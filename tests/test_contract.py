@@ -15,6 +15,7 @@ from scipy import sparse
 
 import treetop
 from conftest import planted
+from small_data import TOPICS, same, topic_texts
 from tiny_bert import tiny_bert
 from treetop import Dataset, Strings, store
 from treetop.errors import ConfigError, DataError, ModelError, TreetopError
@@ -82,27 +83,6 @@ CASES: dict[str, dict] = {
     "ensemble": {"members": [treetop.XRLinear(leaf_size=4, branching=2), treetop.XRLinear(seed=1)]},
 }
 
-TOPICS = {
-    "baking": "flour oven dough bread crust yeast",
-    "sailing": "boat wind harbour sail anchor waves",
-    "chess": "bishop gambit checkmate opening rook pawn",
-    "gardens": "soil seeds roses compost spade rain",
-    "trains": "railway locomotive station ticket track engine",
-    "skiing": "snow slope mountain lift poles goggles",
-}
-
-
-def topic_texts(count: int, seed: int) -> tuple[list[str], list[list[str]]]:
-    """Sentences of one or two topics, with the topics as labels."""
-    rng = np.random.default_rng(seed)
-    texts, labels = [], []
-    for _ in range(count):
-        chosen = rng.choice(list(TOPICS), rng.integers(1, 3), replace=False)
-        words = [word for topic in chosen for word in rng.choice(TOPICS[topic].split(), 4)]
-        texts.append("the " + " and ".join(rng.permutation(words)))
-        labels.append(sorted(chosen))
-    return texts, labels
-
 
 @pytest.fixture(scope="module")
 def train() -> Dataset:
@@ -131,10 +111,6 @@ def method_of(name: str) -> str:
 @pytest.fixture(scope="module")
 def model(name, train) -> Method:
     return new(name).fit(train)
-
-
-def same(a: treetop.Predictions, b: treetop.Predictions) -> bool:
-    return all(np.array_equal(getattr(a, part), getattr(b, part)) for part in ("indptr", "indices", "scores"))
 
 
 TREELESS = {
@@ -344,13 +320,13 @@ def test_bad_training_input(name):
         new(name).fit(["a text", "another"], [[], []])
     with pytest.raises(DataError, match="give their labels"):
         new(name).fit(["a text", "another"])
-    with pytest.raises(DataError, match="1 rows of Y but 2 examples"):
+    with pytest.raises(DataError, match="1 row of Y but 2 examples"):
         new(name).fit(["a text", "another"], [["x"]])
-    with pytest.raises(DataError, match="row 1 is a int, not a text"):
+    with pytest.raises(DataError, match="row 1 is int, not a text"):
         new(name).fit(["a text", 3], [["x"], ["y"]])
     with pytest.raises(DataError, match="labels of row 1 are missing"):
         new(name).fit(["a text", "another"], [["x"], None])
-    with pytest.raises(DataError, match="a str is not a list of texts"):
+    with pytest.raises(DataError, match="str is not a list of texts"):
         new(name).fit("a text", [["x"]])
     with pytest.raises(
         ConfigError, match=f"the training of {method_of(name)} has no option 'colour'; there are: "
@@ -401,7 +377,7 @@ def test_bad_prediction_input(name, model, test):
         model.predict(test, k=2.5)
     with pytest.raises(DataError, match="row 0 is missing"):
         model.predict([None])
-    with pytest.raises(DataError, match="a NoneType is not a list of texts"):
+    with pytest.raises(DataError, match="NoneType is not a list of texts"):
         model.predict(None)
     with pytest.raises(DataError, match="give their labels too"):
         model.evaluate(["text"])

@@ -339,7 +339,7 @@ def test_compression(tmp_path, suffix):
     (tmp_path / "b.jsonl").write_bytes(pack(plain) + pack(plain))
     assert len(read(tmp_path / "b.jsonl")) == 6000
     (tmp_path / "b.jsonl").write_bytes(pack(plain)[:-30])
-    expect(DataError, "b.jsonl: the compressed file is cut short", read, tmp_path / "b.jsonl")
+    expect(DataError, "b.jsonl: the compressed file is truncated", read, tmp_path / "b.jsonl")
     damaged = bytearray(pack(plain))
     damaged[30:60] = bytes(30)
     (tmp_path / "b.jsonl").write_bytes(damaged)
@@ -358,7 +358,7 @@ BAD_FILES = [
         "a.jsonl",
         '{"body": "t", "labels": []}',
         {},
-        "no field 'text' (there are: body, labels); name it with --text",
+        "no field 'text' (fields: body, labels); name it with --text",
     ),
     ("a.jsonl", '{"text": "t", "lable": []}', {}, ["no field 'labels'", "did you mean 'lable'?"]),
     ("a.jsonl", '{"text": 3, "labels": []}', {}, "field 'text' must be a string, not a number"),
@@ -367,29 +367,29 @@ BAD_FILES = [
     ("a.jsonl", '{"text": "t", "labels": ["x", null]}', {}, "a list with null in it"),
     ("a.jsonl", '{"text": "t", "labels": [NaN]}', {}, "a list with nan in it"),
     ("a.jsonl", '{"text": "t", "labels": [], "id": {}}', {}, "field 'id' must be a string, not an object"),
-    ("a.jsonl", GOOD + '{"text": "t", "labels": []}', {}, "line 2: there is no id"),
+    ("a.jsonl", GOOD + '{"text": "t", "labels": []}', {}, "line 2: no id, but earlier examples have one"),
     (
         "a.jsonl",
         GOOD,
         {"group": "site"},
-        "no field 'site' (there are: id, labels, text); name it with --group",
+        "no field 'site' (fields: id, labels, text); name it with --group",
     ),
     ("a.jsonl", GOOD, {"id": "name"}, "no field 'name'"),
     ("a.jsonl", GOOD, {"text": "text,titel"}, "no line has the text field 'titel'"),
     ("a.jsonl", '{"text": "t", "labels": []}', {}, "a.jsonl: no example has a label"),
-    ("a.jsonl", "\n\n", {}, "a.jsonl: there are no examples"),
+    ("a.jsonl", "\n\n", {}, "a.jsonl: has no examples"),
     ("a.jsonl", b'{"text": "\xff"}', {}, "line 1: not valid UTF-8 (byte 0xff at position 10)"),
-    ("a.csv", "", {}, "a.csv: there are no examples"),
-    ("a.csv", "text,labels\n", {}, "a.csv: there are no examples"),
-    ("a.csv", "text,labels\na,b\nc\n", {}, "a.csv line 3: 1 columns, but the first row has 2"),
+    ("a.csv", "", {}, "a.csv: has no examples"),
+    ("a.csv", "text,labels\n", {}, "a.csv: has no examples"),
+    ("a.csv", "text,labels\na,b\nc\n", {}, "a.csv line 3: 1 column, but the first row has 2"),
     (
         "a.csv",
         "text,label\na,b\n",
         {},
-        ["no column 'labels' (there are: label, text)", "did you mean 'label'"],
+        ["no column 'labels' (columns: label, text)", "did you mean 'label'"],
     ),
     ("a.csv", "a,b\n", {}, ["no column 'text'", "number from 0 if there is no header"]),
-    ("a.csv", "a,b\n", {"text": 0, "labels": 2}, "line 1: no column 2, there are only 2"),
+    ("a.csv", "a,b\n", {"text": 0, "labels": 2}, "line 1: no column 2; the table has 2"),
     ("a.csv", 'text,labels\n"a\nb" c,x\n', {}, "a.csv line 2: not valid CSV"),
     ("a.csv", "one;two\n", {}, ["no column 'text'", "one;two"]),
     ("a.csv", 'text,labels\nt,"[x]"\n', {}, ["row 1", "not a JSON list"]),
@@ -399,23 +399,23 @@ BAD_FILES = [
     ("a.ft", "__label__x text\n", {"group": "g"}, "fasttext has no groups"),
     ("a.ft", "__label__x text\n", {"split": "train"}, "leave out --split"),
     ("a.xmc", "1 2\n", {}, "a.xmc line 1: the header must be three numbers"),
-    ("a.xmc", "0 1 1\n", {}, "there are no examples"),
+    ("a.xmc", "0 1 1\n", {}, "has no examples"),
     (
         "a.xmc",
         "2 3 3\n0 1:1\n3 1:1\n",
         {},
-        "line 3: label 3 is out of range, the header promises 3 (labels 0…2)",
+        "line 3: label 3 is out of range: the header declares labels 0…2",
     ),
     ("a.xmc", "1 3 3\n0 3:1\n", {}, "line 2: feature 3 is out of range"),
     ("a.xmc", "1 3 3\n0 1:1 2:nan\n", {}, "line 2: '2:nan' is not a feature with a finite value"),
     ("a.xmc", "1 3 3\n0 1:1:2 2\n", {}, "line 2: '1:1:2' is not a feature"),
     ("a.xmc", "1 3 3\n0 1:1e39\n", {}, "row 0 contain NaN or infinity"),
     ("a.xmc", "1 3 3\n0;1 1:1\n", {}, "line 2: '0;1' is not a list of label numbers"),
-    ("a.xmc", "2 3 3\n0 1:1\n", {}, "the header promises 2 examples but there are 1"),
+    ("a.xmc", "2 3 3\n0 1:1\n", {}, "the header declares 2 examples but the file has 1"),
     ("a.xmc", "1 3 3\n 1:1\n", {}, "no example has a label"),
     ("a.dat", "what is this\n", {}, ["a.dat", "--format (jsonl, csv"]),
-    ("a.dat", "", {}, "there are no examples"),
-    ("b_texts.txt", "t\n", {}, "no b_labels.txt beside it"),
+    ("a.dat", "", {}, "has no examples"),
+    ("b_texts.txt", "t\n", {}, "no b_labels.txt next to it"),
 ]
 
 
@@ -455,8 +455,8 @@ def test_complaints_about_paths(tmp_path):
     expect(DataError, "is a folder, not a file", read, tmp_path / "empty", format="csv")
     expect(ConfigError, ["no format 'josnl'", "'jsonl'"], read, tmp_path / "train.jsonl.xz", format="josnl")
     expect(ConfigError, "separator must not be empty", read, tmp_path / "train.jsonl.xz", label_separator="")
-    expect(DataError, "called <split>_raw_texts.txt", read, tmp_path / "train.jsonl.xz", format="rawtext")
-    expect(DataError, "called X.<split>.npz", read, tmp_path / "train.jsonl.xz", format="pecos")
+    expect(DataError, "named <split>_raw_texts.txt", read, tmp_path / "train.jsonl.xz", format="rawtext")
+    expect(DataError, "named X.<split>.npz", read, tmp_path / "train.jsonl.xz", format="pecos")
 
 
 def test_write_refuses_what_a_format_cannot_hold(tmp_path):
@@ -470,7 +470,7 @@ def test_write_refuses_what_a_format_cannot_hold(tmp_path):
         (spaced, "a.ft", {}, "'two words' cannot be written as fasttext"),
         (spaced, "a.annif", {}, "'two words' cannot be written as annif"),
         (spaced, "a_texts.txt", {}, "'two words' cannot be written as rawtext"),
-        (Dataset.from_texts(["a __label__b"], [["x"]]), "a.ft", {}, "row 0 holds a word that begins with"),
+        (Dataset.from_texts(["a __label__b"], [["x"]]), "a.ft", {}, "row 0 contains a word that begins with"),
         (Dataset.from_texts(["t"], [[""]]), "a.jsonl", {}, "empty name"),
         (Dataset.from_texts(["t"], [["a;b"]]), "a.csv", {"label_separator": ";"}, "'a;b' cannot be written"),
         (Dataset.from_texts(["t"], [["a"]], ids=["1\t2"]), "a.tsv", {}, "id '1\\t2' cannot be written"),
@@ -506,7 +506,7 @@ def test_registry():
 
 
 def test_reading_holds_one_copy(tmp_path):
-    rows = 40_000
+    rows = 15_000
     labels = ([f"label {row % 997}", f"label {row % 1009}"] for row in range(rows))
     texts = (f"a short text about thing number {row}" for row in range(rows))
     write(Dataset.from_texts(texts, labels, ids=map(str, range(rows))), tmp_path / "a.jsonl")

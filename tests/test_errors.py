@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import treetop
-from test_contract import topic_texts
+from small_data import topic_texts
 
 
 def test_bad_input_and_bad_settings_are_value_errors():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import treetop
-from test_contract import topic_texts
+from small_data import topic_texts
 from treetop import Dataset
 from treetop.errors import DataError
 
@@ -36,12 +36,12 @@ def test_a_folder_of_arrays_is_a_split(folder):
 
 
 def test_complaints(folder):
-    with pytest.raises(DataError, match="holds the splits test, train; choose one with --split"):
+    with pytest.raises(DataError, match="has the splits test, train; choose one with --split"):
         treetop.read(folder)
-    with pytest.raises(DataError, match=r"no split 'dev' \(there are: test, train\)"):
+    with pytest.raises(DataError, match="has no split 'dev'; choose one of test, train"):
         treetop.read(folder, split="dev")
     treetop.write(some(10, 2), folder / "train.csv")
-    with pytest.raises(DataError, match=r"holds train.csv and train.jsonl.xz; name the one to read"):
+    with pytest.raises(DataError, match=r"contains train.csv and train.jsonl.xz; name the one to read"):
         treetop.read(folder, split="train")
 
 

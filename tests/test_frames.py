@@ -10,7 +10,7 @@ from scipy import sparse
 
 import treetop
 from conftest import planted
-from test_contract import same, topic_texts
+from small_data import same, topic_texts
 from treetop import Dataset
 from treetop.errors import DataError
 from treetop.report.pages import write_report
@@ -178,10 +178,10 @@ def test_names_beside_features():
             {"text": ["a", "b"], "labels": [["x"], None]},
             "row 1: 'labels' is missing; an example without labels",
         ),
-        ({"text": ["a"], "labels": [["x", None]]}, "the labels of row 0 have a gap"),
-        ({"text": ["a"], "tags": ["x"]}, "no column 'labels'.*there are: tags"),
+        ({"text": ["a"], "labels": [["x", None]]}, "the labels of row 0 have a missing name"),
+        ({"text": ["a"], "tags": ["x"]}, "no column 'labels'.*columns: tags"),
         ({"texts": ["a"], "labels": ["x"]}, "did you mean 'texts'. Name it with text="),
-        ({"text": [1], "labels": ["x"]}, "row 0: 'text' holds a int, not a text"),
+        ({"text": [1], "labels": ["x"]}, "row 0: 'text' has type int"),
         ({"id": ["1", None], "text": ["a", "b"], "labels": ["a", "b"]}, "row 1: 'id' is missing"),
         ({"text": ["a"], "labels": ["[x]"]}, "row 0: the labels '.x.' are not"),
     ],
@@ -205,14 +205,14 @@ def test_bad_columns(library):
         Dataset.from_texts(["sea", "land"], gaps[["spam"]])
     with pytest.raises(DataError, match="the labels are a DataFrame"):
         Dataset.from_texts(["sea", "land"], gaps[["text", "spam"]])
-    with pytest.raises(DataError, match="features are a frame with columns that hold no numbers"):
+    with pytest.raises(DataError, match="features are a frame with columns that are not numbers"):
         Dataset.from_matrices(gaps[["text", "spam"]])
     with pytest.raises(DataError, match="no column 'text'"):
         treetop.XRLinear().fit(["sea"], [["x"]]).predict(library.DataFrame({"title": ["sea"]}))
 
 
 def test_what_is_no_frame():
-    with pytest.raises(DataError, match="a list is not a pandas or polars frame"):
+    with pytest.raises(DataError, match="list is not a pandas or polars frame"):
         Dataset.from_frame(["a"])
     with pytest.raises(DataError, match="text= names columns of a frame"):
         treetop.XRLinear().fit(["a"], [["x"]], text="title")
@@ -238,13 +238,13 @@ def test_missing_values_of_every_kind():
 
 def test_a_name_that_two_columns_have():
     frame = pandas.DataFrame([["a", "b", "x"]], columns=["text", "text", "labels"])
-    with pytest.raises(DataError, match="there are 2 columns 'text'"):
+    with pytest.raises(DataError, match="2 columns are named 'text'"):
         Dataset.from_frame(frame)
 
 
 def test_lazy_frames_are_collected_first():
     lazy = polars.LazyFrame({"text": ["a"], "labels": [["x"]]})
-    with pytest.raises(DataError, match=r"give frame.collect\(\)"):
+    with pytest.raises(DataError, match=r"pass frame.collect\(\)"):
         treetop.XRLinear().fit(lazy)
 
 

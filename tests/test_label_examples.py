@@ -28,11 +28,11 @@ def test_every_label_that_occurs_and_has_a_letter_is_an_example():
     assert list(more.with_label_examples().texts) == list(more.texts)
     nameless = Dataset.from_texts(["one", "two"], [["b", "7"], ["a"]]).with_label_examples()
     assert list(nameless.texts)[2:] == ["a", "b"]
-    with pytest.raises(DataError, match="only where examples are labelled texts"):
+    with pytest.raises(DataError, match="label_examples needs labelled texts"):
         Dataset.from_matrices(np.eye(2), np.eye(2), texts=["one", "two"]).with_label_examples()
     unused = Dataset(labels=data.labels, texts=data.texts, Y=data.Y[:, [0, 1, 2]].multiply([[1, 1, 0]]))
     assert list(unused.with_label_examples().texts)[2:] == ["a"]
-    with pytest.raises(DataError, match="only where examples are labelled texts"):
+    with pytest.raises(DataError, match="label_examples needs labelled texts"):
         Dataset.from_matrices(np.eye(2), np.eye(2)).with_label_examples()
 
 

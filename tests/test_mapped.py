@@ -170,7 +170,7 @@ def test_complaints(folder, tmp_path):
 
     complains("leave out --split", read, folder, split="train")
     (tmp_path / "file").write_text("x")
-    complains("and this is none", read, tmp_path / "file", format="arrays")
+    complains("is not a folder; name a folder of arrays", read, tmp_path / "file", format="arrays")
     complains("it has no data.json", read, tmp_path, format="arrays")
     complains("exists and is not a folder of arrays", write, read(folder), tmp_path, format="arrays")
     complains("exists and is not a folder", write, read(folder), tmp_path / "file", format="arrays")

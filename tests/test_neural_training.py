@@ -217,7 +217,7 @@ def test_a_process_that_is_killed_ends_the_same_when_it_is_resumed(train, tmp_pa
     assert not (tmp_path / "model").exists()
     assert max(int(state.suffix[1:]) for state in unfinished.glob("network-*.*")) < 12 * 8
     done = subprocess.run([*started, "--resume"], check=True, capture_output=True, text=True)
-    assert ", going on after " in done.stderr and "begins anew" not in done.stderr
+    assert ", going on after " in done.stderr and "starts from scratch" not in done.stderr
     assert not unfinished.exists()
     resumed = treetop.load(tmp_path / "model")
     subprocess.run(started, check=True, capture_output=True)
@@ -410,7 +410,7 @@ def test_info_tells_of_the_network(train, tmp_path):
         command("info", tmp_path / "model"), capture_output=True, text=True, check=True
     ).stdout
     assert f"(words {12 * len(model.reader.words):,}, filters 300, head 78)" in " ".join(shown.split())
-    assert "2 epochs, the best 2" in " ".join(shown.split())
+    assert "2 epochs, best epoch 2" in " ".join(shown.split())
 
 
 def test_tensorboard(train, tmp_path):

@@ -132,7 +132,7 @@ def test_where_only_scores_are_published(folder, capsys):
         quiet=False,
     )
     assert outcome.code == 0, outcome.err
-    assert "no settings are published, only scores" in outcome.err and "GloVe" in outcome.err
+    assert "only scores are published, no settings" in outcome.err and "GloVe" in outcome.err
 
 
 def test_recipes_are_listed_and_shown(capsys):

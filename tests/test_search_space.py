@@ -1,4 +1,4 @@
-"""What tuning tries: values and ranges, as objects and as text."""
+"""Search spaces: values and ranges, as objects, as text, and in the documentation."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import re
 
 import pytest
 
-from doc_blocks import ROOT
+from doc_hooks import page_with
 from treetop.errors import ConfigError
 from treetop.methods import METHODS, method_class
-from treetop.search_space import Range, describe, parse_values, space_of
+from treetop.search_space import Range
+from treetop.tuning.space import describe, parse_values, space_of
 
 
 def test_values_and_ranges_as_text():
@@ -37,7 +38,7 @@ def test_values_are_taken_as_the_settings_take_them():
     for name, values, words in (
         ("leaf", (3,), "no setting 'leaf'"),
         ("leaf_size", ("few",), "tree.leaf_size cannot be tried with few"),
-        ("leaf_size", (), "needs values"),
+        ("leaf_size", (), "has no values to try"),
         ("leaf_size", Range(0.5, 8), "must be int"),
         ("tree", (3,), "group of settings"),
         ("analyzer", Range(1, 2), "must be str"),
@@ -73,8 +74,8 @@ def test_networks_have_the_published_ranges():
         assert method_class(name).search_space == space
 
 
-def test_the_page_lists_what_every_method_tries():
-    page = (ROOT / "docs" / "tuning.md").read_text("utf-8")
+def test_the_page_lists_what_every_method_searches():
+    page = page_with("search_spaces", "tuning.md")
     listed: dict[str, dict] = {name: {} for name in METHODS}
     for setting, values, names in re.findall(r"^\| `([\w.]+)` \| (.+) \| (`.+`) \|$", page, re.MULTILINE):
         for name in names.strip("`").split("`, `"):

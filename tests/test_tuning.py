@@ -1,11 +1,11 @@
-"""Tuning: trials that can be repeated, gone on with, pruned, and that may fail."""
+"""Tuning: trials that can be repeated, resumed and pruned, and that may fail."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import shlex
-import subprocess
 import sys
 
 import numpy as np
@@ -13,17 +13,18 @@ import pytest
 
 import treetop
 from commands import call
+from small_data import topic_texts
 from test_cli import sentences, write_lines
-from test_contract import topic_texts
 from test_neural_training import QUICK
 from tiny_bert import tiny_bert
 from treetop import Dataset
-from treetop.errors import ConfigError, DataError, TreetopError
+from treetop.errors import ConfigError, DataError, MissingExtraError, TreetopError
 from treetop.methods.held_out import held_out_rows
 from treetop.methods.kim_cnn import KimCNN
 from treetop.methods.xr_linear import XRLinear
 from treetop.search_space import Range
-from treetop.tuning import _Task, tune
+from treetop.tuning import tune
+from treetop.tuning.task import TuningTask
 
 SMALL = {"threads": 1, "leaf_size": 3, "branching": 2}
 NETWORK = QUICK | {"embedding_dropout": 0.0}
@@ -111,13 +112,13 @@ def test_a_study_of_something_else_is_refused(data, tmp_path):
     for arguments, options, words in (
         (("dismec", data), {}, "another method"),
         (("neighbours", data[:50]), {}, "other data"),
-        (("neighbours", data), {"validation": 0.3}, "another validation part"),
-        (("neighbours", data), {"validation": data}, "another validation part"),
+        (("neighbours", data), {"validation": 0.3}, "another validation set"),
+        (("neighbours", data), {"validation": data}, "another validation set"),
         (("neighbours", data), {"metric": "P@3"}, "another metric"),
         (("neighbours", data), {"settings": {"seed": 1}}, "other settings"),
         (("neighbours", data), {"space": {"power": (1, 2)}}, "another search space"),
     ):
-        with pytest.raises(DataError, match=f"study.db: holds a study .*{words}"):
+        with pytest.raises(DataError, match=f"study.db: contains a study .*{words}"):
             tune(*arguments, **given, **options)
     (tmp_path / "poem.db").write_text("no study at all, but some words that are not a data base")
     with pytest.raises(DataError, match=r"poem\.db: cannot be used as a study"):
@@ -141,7 +142,9 @@ def test_a_trial_may_fail(data, monkeypatch):
     for trial in tuning.trials:
         assert (trial.error == "the GPU ran out of memory") == (trial.settings["linear.beam"] == (1,))
         assert (trial.state == "failed") == (trial.error is not None)
-    with pytest.raises(ConfigError, match=r"none of 2 trials .* ran out of memory"):
+    with pytest.raises(
+        ConfigError, match=r"no trial of xr-linear completed, out of 2; last error: .* ran out of memory"
+    ):
         tune("xr-linear", data, trials=2, settings=SMALL, space={"beam": (1,)})
     monkeypatch.setattr(XRLinear, "evaluate", lambda self, *a, **k: 1 / 0)
     with pytest.raises(ZeroDivisionError):
@@ -217,7 +220,14 @@ def shown(model: treetop.Method, data: Dataset) -> tuple:
 @pytest.mark.parametrize("schedule", ["linear", "cosine", "cosine-ends"])
 def test_a_rate_that_falls_falls_the_same_way_in_the_end(data, schedule, monkeypatch):
     fitted = []
-    monkeypatch.setattr(KimCNN, "_after_training", lambda self, *arguments: fitted.append(self))
+    fit = KimCNN._fit
+
+    @functools.wraps(fit)
+    def recorded(self, *arguments, **options):
+        fit(self, *arguments, **options)
+        fitted.append(self)
+
+    monkeypatch.setattr(KimCNN, "_fit", recorded)
     held_out = Dataset.from_texts(*topic_texts(30, seed=1))
     settings = NETWORK | {"schedule": schedule, "warmup": 0.1, "patience": 1, "training.validation": 0.3}
     space = {"epochs": (2, 3, 5), "filters": (12,), "cnn.dropout": (0.0, 0.5)}
@@ -245,7 +255,7 @@ def test_a_rate_that_falls_falls_the_same_way_in_the_end(data, schedule, monkeyp
 
 def test_the_epochs_of_a_trial_follow_its_schedule(data):
     def told(method: str, settings: dict, **drawn: str) -> tuple[int, int]:
-        config = _Task.of(method, data, settings, {}, 0.2, "P@1").config_of(drawn)
+        config = TuningTask.of(method, data, settings, {}, 0.2, "P@1").config_of(drawn)
         return config.epochs, config.training.patience
 
     linear, constant = {"training.schedule": "linear"}, {"training.schedule": "constant"}
@@ -281,11 +291,11 @@ def test_a_transformer_is_handed_over_as_it_was_measured(data, method):
 def test_what_is_held_out(data):
     groups = [f"g{row // 7}" for row in range(len(data))]
     grouped = Dataset.from_texts(data.texts, [data.labels_of(row) for row in range(len(data))], groups=groups)
-    task = _Task.of("neighbours", grouped, {}, {}, 0.2, "P@1")
+    task = TuningTask.of("neighbours", grouped, {}, {}, 0.2, "P@1")
     assert not set(task.train.groups) & set(task.held_out.groups)
     X = np.eye(20, dtype=np.float32)
     features = Dataset.from_matrices(X, X[:, :4] + np.roll(X, 7, 1)[:, :4])
-    task = _Task.of("xr-linear", features, {}, {}, 0.2, "P@1")
+    task = TuningTask.of("xr-linear", features, {}, {}, 0.2, "P@1")
     assert task.space and not any(name.startswith("tfidf.") for name in task.space)
 
 
@@ -311,7 +321,7 @@ def test_mistakes_are_told(data, monkeypatch):
         tune("kim-cnn", data, settings={"training.metric": "P@3"})
     with pytest.raises(ConfigError, match="metric of the tuning"):
         tune("kim-cnn", data, space={"training.metric": ("P@3",)})
-    with pytest.raises(ConfigError, match="calibration changes no ranking"):
+    with pytest.raises(ConfigError, match="calibration does not change the ranking"):
         tune("xr-linear", data, space={"calibration": ("isotonic",)})
     with pytest.raises(DataError, match="needs a labelled Dataset"):
         tune("xr-linear", ["a text"])
@@ -320,15 +330,10 @@ def test_mistakes_are_told(data, monkeypatch):
         tune("xr-linear", data)
 
 
-def test_without_optuna():
-    code = (
-        "import sys; sys.modules['optuna'] = None; import treetop, treetop.errors\n"
-        "data = treetop.Dataset.from_texts(['a', 'b'], ['x', 'y'])\n"
-        "try: treetop.tune('xr-linear', data)\n"
-        "except treetop.errors.MissingExtraError as error: print(error)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip().endswith("pip install 'treetop-xmc[tune]'")
+def test_without_optuna(data, monkeypatch):
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'treetop-xmc\[tune\]'$"):
+        tune("xr-linear", data)
 
 
 # -- the command ---------------------------------------------------------------------------------------------
@@ -372,7 +377,7 @@ def test_the_command_says_what_to_type(tmp_path, capsys, monkeypatch):
     assert typed[:7] == ["treetop", "train", "train.jsonl", "--method", "neighbours", "--model", "model"]
     assert call(capsys, *typed[1:]).code == 0
     assert treetop.load(tmp_path / "model").name == "neighbours"
-    call(capsys, "tune", "train.jsonl", "--space", "beam").sentence(2, "--space wants NAME=V,V")
+    call(capsys, "tune", "train.jsonl", "--space", "beam").sentence(2, "--space needs NAME=V,V")
     call(capsys, "tune", "train.jsonl", "--model", "train.jsonl").sentence(2, "not a model folder")
     call(capsys, "tune", "train.jsonl", "--method", "ensemble").sentence(2, "nothing to tune")
     help_text = " ".join(call(capsys, "tune", "--help").out.replace("│", " ").split())

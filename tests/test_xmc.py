@@ -70,7 +70,7 @@ def test_large_files_in_blocks(tmp_path, monkeypatch, threads):
     lines = text.splitlines(keepends=True)
     lines[317] = lines[317].rstrip("\n") + " 70:1\n"
     (tmp_path / "b.xmc").write_bytes(lzma.compress("".join(lines).encode()))
-    with pytest.raises(DataError, match=r"b\.xmc line 318: feature 70 is out of range, .* \(features 0…69\)"):
+    with pytest.raises(DataError, match=r"b\.xmc line 318: feature 70 is out of range: .* features 0…69"):
         read(tmp_path / "b.xmc")
     (tmp_path / "b.xmc").write_text(text + "\n \n\n")
     assert len(read(tmp_path / "b.xmc")) == 400
@@ -78,7 +78,7 @@ def test_large_files_in_blocks(tmp_path, monkeypatch, threads):
     with pytest.raises(DataError, match="line 1102: 'x' is not a list of label numbers"):
         read(tmp_path / "b.xmc")
     (tmp_path / "b.xmc").write_text(text + "1\n")
-    with pytest.raises(DataError, match="promises 400 examples but there are 401"):
+    with pytest.raises(DataError, match="declares 400 examples but the file has 401"):
         read(tmp_path / "b.xmc")
     long = "0 " + " ".join(f"{j}:1" for j in range(70))  # longer than a block, without a line end
     (tmp_path / "c.xmc").write_text(f"1 70 1\n{long}")
@@ -90,7 +90,7 @@ def test_large_files_in_blocks(tmp_path, monkeypatch, threads):
     [
         (b"0 1:1 \xff", "line 3: not valid UTF-8 (byte 0xff at position 6)"),
         ("0 1:1 ä".encode(), "line 3: 'ä' is not a feature with a finite value such as 12:0.5"),
-        (b"007 1:1", "line 3: label 7 is out of range, the header promises 3 (labels 0\u20262)"),
+        (b"007 1:1", "line 3: label 7 is out of range: the header declares labels 0\u20262"),
         (b"0 " + b"9" * 99 + b":1", "line 3: feature " + "9" * 40 + " is out of range"),
         (b"0 " + b"x" * 99, "line 3: '" + "x" * 40 + "' is not a feature"),
     ],

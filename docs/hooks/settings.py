@@ -8,7 +8,7 @@ from typing import Any
 
 from treetop.config import value_text
 from treetop.methods import METHODS, method_class
-from treetop.search_space import describe
+from treetop.tuning.space import describe
 
 MARK = re.compile(r"^<!-- settings: ([a-z0-9 -]+?) -->$", re.MULTILINE)
 

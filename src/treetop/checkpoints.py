@@ -1,11 +1,11 @@
-"""Finished pieces of a long training, kept on disk until the model is saved.
+"""Checkpoints: finished pieces of a long training, kept on disk until the model is saved.
 
-A piece is named after a hash of everything it is made from. A later run that comes to a piece of that name
-takes it from the disk; with other data or other settings it has another name and is made anew. Without a
-`keeping` around it, nothing is written.
+A piece is named after a hash of everything that it depends on. A later run that needs a piece of that name
+reads it from disk; with other data or settings the name differs, and the piece is computed again. Outside of
+`keeping`, nothing is written.
 
-A piece is a folder of ``.npy`` files. What is kept is used from there, memory-mapped: the weights of finished
-levels leave the memory while the training goes on.
+A piece is a folder of ``.npy`` files, which are memory-mapped from then on: the weights of finished levels
+leave memory while the training continues.
 """
 
 from __future__ import annotations
@@ -30,19 +30,18 @@ from .machine import is_main_process
 from .store import VERSION
 
 _MAPPED: Literal["r"] | None = None if sys.platform == "win32" else "r"
-"""Windows does not remove files that are mapped."""
+"""Windows cannot remove mapped files."""
 _folder: contextvars.ContextVar[Path | None] = contextvars.ContextVar("checkpoints", default=None)
 
 
 @contextlib.contextmanager
 def keeping(folder: str | os.PathLike[str], *, resume: bool) -> Iterator[None]:
-    """Keeps what is finished inside in ``folder``, which is removed at the end if nothing fails.
+    """Keeps the pieces finished inside in ``folder``, which is removed at the end if nothing fails.
 
-    With ``resume`` the pieces that an earlier, failed run has left there are used. Where settings are refused
-    there is nothing to go on with: only what was there before stays.
+    ``resume`` uses the pieces that an earlier run left there. If settings are refused, no new ones are left.
     """
     place = Path(folder)
-    if not is_main_process():  # another process of this training looks after the folder
+    if not is_main_process():  # another process of this training manages the folder
         token = _folder.set(place)
         try:
             yield
@@ -62,16 +61,16 @@ def keeping(folder: str | os.PathLike[str], *, resume: bool) -> Iterator[None]:
     finally:
         _folder.reset(token)
         with contextlib.suppress(OSError):
-            place.rmdir()  # if nothing was finished
+            place.rmdir()  # only if no piece was finished
 
 
 def name_of(kind: str, *parts: Any) -> str | None:
-    """The name of a piece made from ``parts``, in the model format of today. None: nothing is kept."""
+    """The name of a piece that depends on ``parts`` and the model format; None if nothing is kept."""
     return None if _folder.get() is None else f"{kind}-{digest_of(VERSION, *parts)}"
 
 
 def folder() -> Path | None:
-    """Where pieces are kept; None: nowhere."""
+    """The folder of checkpoints; None if nothing is kept."""
     return _folder.get()
 
 
@@ -89,9 +88,9 @@ def find(name: str | None) -> dict[str, npt.NDArray] | None:
 
 
 def keep(name: str | None, arrays: Mapping[str, npt.NDArray]) -> Mapping[str, npt.NDArray]:
-    """Writes a finished piece, whole or not at all, and gives it back as it is to be used from now on.
+    """Writes a finished piece, completely or not at all, and returns the arrays to use from now on.
 
-    Of several processes of one training the first alone writes.
+    If several processes run one training, only the first writes.
     """
     folder = _folder.get()
     if folder is None or name is None or not is_main_process():
@@ -102,11 +101,11 @@ def keep(name: str | None, arrays: Mapping[str, npt.NDArray]) -> Mapping[str, np
         try:
             for part, array in arrays.items():
                 with (temporary / f"{part}.npy").open("wb") as file:
-                    # np.ascontiguousarray would make a list of a single number.
+                    # np.ascontiguousarray would turn a scalar into an array of one dimension.
                     write_array(file, np.asarray(array, order="C"))
                     file.flush()
                     os.fsync(file.fileno())
-            shutil.rmtree(folder / name, ignore_errors=True)  # a damaged one
+            shutil.rmtree(folder / name, ignore_errors=True)  # left over and damaged
             temporary.replace(folder / name)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
@@ -116,7 +115,7 @@ def keep(name: str | None, arrays: Mapping[str, npt.NDArray]) -> Mapping[str, np
 
 
 def keep_latest(name: str | None, number: int, arrays: Mapping[str, npt.NDArray]) -> None:
-    """Keeps a state of a piece that is not finished; older ones of smaller ``number`` go."""
+    """Keeps an intermediate state of a piece; other states of it are removed."""
     folder = _folder.get()
     if folder is None or name is None:
         return
@@ -127,7 +126,7 @@ def keep_latest(name: str | None, number: int, arrays: Mapping[str, npt.NDArray]
 
 
 def find_latest(name: str | None) -> dict[str, npt.NDArray] | None:
-    """The newest state of a piece that is whole, or None."""
+    """The newest complete state of a piece, or None."""
     folder = _folder.get()
     if folder is None or name is None:
         return None

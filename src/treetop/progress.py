@@ -1,6 +1,6 @@
-"""Long work tells how far it is: a bar with an estimate on a terminal, plain lines when piped, or nothing.
+"""Progress of long work. The library shows none unless a `Reporter` listens.
 
-The library is silent unless somebody listens: the command line installs a `Reporter` with `listen`.
+The command line installs one with `listen`: bars with an estimate on a terminal, plain lines when piped.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Protocol
 
 
 class Reporter(Protocol):
-    """Who shows the progress. Steps may nest: `advance` and `finish` are about the step started last."""
+    """Shows progress. Steps may nest: `advance` and `finish` refer to the step that was started last."""
 
     def start(self, title: str) -> None: ...
     def advance(self, done: int, total: int, note: str = "") -> None: ...
@@ -34,7 +34,7 @@ def listen(reporter: Reporter | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def step(title: str) -> Iterator[Callable[..., None]]:
-    """One named piece of work; call the given function with (done, total), and a note if there is one."""
+    """A named step; the function that it yields takes what is done, the total, and perhaps a note."""
     reporter = _reporter.get()
     if reporter is None:
         yield lambda done, total, note="": None

@@ -1,11 +1,11 @@
-"""The model folder: plain arrays and a JSON manifest; memory-mapped on load, nothing in it is ever executed.
+"""The model folder: plain arrays and a JSON manifest, memory-mapped on load. Nothing in it is ever executed.
 
     model/manifest.json              method, config, data statistics, version, and a checksum of every array
     model/arrays-1f0c…/NAME.npy      the arrays, in a folder named after its content; equal ones share a file
 
-A model is what its manifest says. Saving over an old model writes the new arrays beside the old ones, then
-replaces the manifest in one step, then removes what nobody names any more: a killed run leaves the old model
-or the new one, whole.
+The manifest defines the model. Saving over an old model writes the new arrays next to the old ones, replaces
+the manifest in one step, and then removes the arrays that it no longer names: a killed run leaves the old
+model or the new one, complete.
 """
 
 from __future__ import annotations
@@ -33,25 +33,26 @@ FORMAT = "treetop-model"
 VERSION = 4
 MANIFEST = "manifest.json"
 TEMPORARY = ".treetop-"
-"""How the names of temporary folders begin."""
+"""The prefix of temporary folders."""
+_COPY_AGAIN = "copy the model folder again, or train the model again"
 _MANIFEST_FIELDS = {"treetop": str, "method": str, "config": dict, "data": dict, "arrays": dict}
 
 
 @dataclass(frozen=True)
 class Stored:
-    """What a model folder holds."""
+    """The content of a model folder."""
 
     method: str
     config: dict[str, Any]
     data: dict[str, Any]
-    """Statistics of the training data, and whatever else the method needs to start again."""
+    """Statistics of the training data, and what else the method needs to be restored."""
     arrays: dict[str, npt.NDArray]
     treetop: str = __version__
-    """The library version that wrote it."""
+    """The version of treetop that wrote it."""
 
 
 def save(folder: str | os.PathLike[str], stored: Stored) -> None:
-    """Writes the model folder; an older model there is replaced, anything else there is refused."""
+    """Writes the model folder. It replaces an older model, but nothing else."""
     target = Path(folder)
     try:
         check_target(target)
@@ -70,7 +71,7 @@ def save(folder: str | os.PathLike[str], stored: Stored) -> None:
 
 
 def check_target(folder: str | os.PathLike[str]) -> None:
-    """Refuses a place where `save` would have to overwrite something that is not a model."""
+    """Refuses a folder where `save` would have to overwrite something that is not a model."""
     target = Path(folder)
     if not target.exists() or (target / MANIFEST).exists():
         return
@@ -88,12 +89,12 @@ def load(folder: str | os.PathLike[str], *, verify: bool = True) -> Stored:
     except ModelError:
         if _written(folder) == written:
             raise
-        return load(folder, verify=verify)  # a save has replaced the model in the meantime
+        return load(folder, verify=verify)  # the model was replaced while it was being read
     return Stored(manifest["method"], manifest["config"], manifest["data"], arrays, manifest["treetop"])
 
 
 def _written(folder: Path) -> tuple[int, int] | None:
-    """Which manifest lies there, told apart from another of the same content."""
+    """The identity of the manifest file, which differs even between manifests of the same content."""
     try:
         state = (folder / MANIFEST).stat()
     except OSError:
@@ -109,33 +110,36 @@ def _open_arrays(
     home = folder.resolve()
     for name, entry in entries.items():
         if not isinstance(entry, dict) or not {"file", "checksum"} <= entry.keys():
-            raise ModelError(f"{folder / MANIFEST} is damaged: it says no file and checksum of {name}")
+            raise ModelError(
+                f"{folder / MANIFEST} is damaged: no file or checksum recorded for {name}; {_COPY_AGAIN}"
+            )
         source = str(entry["file"]), str(entry["checksum"])
         if source in opened:
             arrays[name] = opened[source]
             continue
         path = folder / source[0]
         if path.resolve().parent.parent != home:
-            raise ModelError(f"{folder}: {name} points outside the model folder")
+            raise ModelError(f"{folder}: {name} points outside the model folder; use a model that you trust")
         if not path.is_file():
-            raise ModelError(f"{folder}: the file {entry['file']} is missing")
+            raise ModelError(f"{folder}: the file {entry['file']} is missing; {_COPY_AGAIN}")
         try:
             if verify and _checksum(path) != entry["checksum"]:
                 raise ModelError(
-                    f"{folder}: the file {entry['file']} is damaged (its checksum does not match)"
+                    f"{folder}: the file {entry['file']} is damaged (its checksum does not match);"
+                    f" {_COPY_AGAIN}"
                 )
             arrays[name] = opened[source] = np.load(path, mmap_mode="r", allow_pickle=False)
         except (ValueError, OSError, EOFError):
-            raise ModelError(f"{folder}: the file {entry['file']} is damaged") from None
+            raise ModelError(f"{folder}: the file {entry['file']} is damaged; {_COPY_AGAIN}") from None
     return arrays
 
 
 def read_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """The manifest alone, checked for kind and version."""
+    """The manifest without the arrays, checked for kind and version."""
     path = Path(folder) / MANIFEST
     if not path.is_file():
-        where = "there is no such folder" if not Path(folder).exists() else f"it has no {MANIFEST}"
-        raise ModelError(f"{folder} is not a model folder: {where}")
+        reason = "there is no such folder" if not Path(folder).exists() else f"it has no {MANIFEST}"
+        raise ModelError(f"{folder} is not a model folder: {reason}")
     try:
         manifest = json.loads(path.read_text("utf-8"))
         kind, version = manifest["format"], manifest["version"]
@@ -143,9 +147,9 @@ def read_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
             isinstance(manifest[key], kind_of) for key, kind_of in _MANIFEST_FIELDS.items()
         )
     except (ValueError, KeyError, TypeError):
-        raise ModelError(f"{path} is damaged: it is not a model manifest") from None
+        raise ModelError(f"{path} is damaged: it is not a model manifest; {_COPY_AGAIN}") from None
     if kind != FORMAT or not complete:
-        raise ModelError(f"{path} is damaged: it is not a model manifest")
+        raise ModelError(f"{path} is damaged: it is not a model manifest; {_COPY_AGAIN}")
     if version != VERSION:
         age, advice = ("newer", "upgrade treetop") if version > VERSION else ("older", "train it again")
         raise ModelError(
@@ -158,7 +162,7 @@ def read_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
 def _write(folder: Path, stored: Stored) -> None:
     with _temporary_folder(folder) as temporary:
         entries: dict[str, dict[str, str]] = {}
-        file_of: dict[str, str] = {}  # by checksum: members of an ensemble may share arrays
+        file_of: dict[str, str] = {}  # by checksum, since members of an ensemble may share arrays
         digest = xxhash.xxh3_128()
         for name, array in stored.arrays.items():
             path = temporary / f"{name}.npy"
@@ -205,7 +209,7 @@ def _write(folder: Path, stored: Stored) -> None:
 
 @contextlib.contextmanager
 def _one_at_a_time(folder: Path) -> Iterator[bool]:
-    """Waits for other saves into ``folder``; False on a system or file system without such locks."""
+    """Waits for other saves into ``folder``; yields False on systems and file systems without locks."""
     if sys.platform == "win32":
         yield False
         return
@@ -220,12 +224,12 @@ def _one_at_a_time(folder: Path) -> Iterator[bool]:
             alone = False
         yield alone
     finally:
-        os.close(handle)  # gives the lock back
+        os.close(handle)  # releases the lock
 
 
 @contextlib.contextmanager
 def _temporary_folder(parent: Path) -> Iterator[Path]:
-    """A folder that is gone afterwards unless it was renamed."""
+    """A folder that is removed afterwards unless it was renamed."""
     folder = Path(tempfile.mkdtemp(prefix=TEMPORARY, dir=parent))
     folder.chmod(0o755)
     try:
@@ -235,7 +239,7 @@ def _temporary_folder(parent: Path) -> Iterator[Path]:
 
 
 def _remove_leftovers(parent: Path) -> None:
-    """Temporary folders of saves that were killed."""
+    """Removes temporary folders of saves that were killed."""
     for folder in parent.glob(f"{TEMPORARY}*"):
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -247,7 +251,7 @@ def _intact(arrays: Path, entries: Mapping[str, Mapping[str, str]]) -> bool:
 
 def _checksum(path: Path) -> str:
     digest = xxhash.xxh3_128()
-    block = memoryview(bytearray(1 << 18))  # stays in the cache between reading and hashing
+    block = memoryview(bytearray(1 << 18))  # small enough to stay in the cache between reading and hashing
     with path.open("rb", buffering=0) as file:
         while count := file.readinto(block):
             digest.update(block[:count])

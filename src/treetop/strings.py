@@ -1,7 +1,7 @@
-"""`Strings`: an immutable list of strings kept as one UTF-8 buffer and offsets.
+"""`Strings`: an immutable list of strings as one UTF-8 buffer and offsets.
 
 A million short texts are two arrays instead of a million objects: they are sliced, memory-mapped, saved and
-handed to the native core without a copy per string.
+passed to the native core without a copy of each string.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Strings(Sequence[str]):
 
     @classmethod
     def of(cls, strings: Iterable[str]) -> Strings:
-        """Any iterable of strings; a `Strings` is returned as it is."""
+        """The strings of any iterable; `Strings` are returned as they are."""
         if isinstance(strings, Strings):
             return strings
         builder = StringsBuilder()
@@ -40,7 +40,7 @@ class Strings(Sequence[str]):
 
     @classmethod
     def numbers(cls, count: int) -> Strings:
-        """The decimal names "0", "1", … of ``count`` unnamed things."""
+        """The numbers "0", "1", …, as names of ``count`` items without names."""
         joined = "".join(map(str, range(count))).encode()
         digits = np.char.str_len(np.arange(count).astype(np.str_)) if count else np.zeros(0, np.int64)
         offsets = np.zeros(count + 1, np.int64)
@@ -82,11 +82,11 @@ class Strings(Sequence[str]):
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
-        """Bytes of every string."""
+        """The length of each string in bytes."""
         return np.diff(self.offsets)
 
     def take(self, rows: npt.ArrayLike) -> Strings:
-        """The strings at the given positions, in that order; negative ones count from the end."""
+        """The strings at the given positions, in that order; negative positions count from the end."""
         rows = np.asarray(rows, np.int64)
         rows = np.where(rows < 0, rows + len(self), rows)
         lengths = self.lengths[rows]
@@ -105,14 +105,14 @@ class Strings(Sequence[str]):
         return Strings(buffer, offsets)
 
     def compact(self) -> Strings:
-        """The same strings in a buffer that holds nothing else (a slice shares its parent's buffer)."""
+        """The same strings in a buffer with nothing else in it (a slice shares its parent's buffer)."""
         first, last = int(self.offsets[0]), int(self.offsets[-1])
         if first == 0 and last == len(self.buffer):
             return self
         return Strings(self.buffer[first:last], self.offsets - first)
 
     def position(self, string: str) -> int:
-        """Where ``string`` stands, or -1. The look-up table is made on first use."""
+        """The position of ``string``, or -1. The lookup table is built on first use."""
         return self.positions.get(string, -1)
 
     @property
@@ -129,11 +129,11 @@ class Strings(Sequence[str]):
 
     @classmethod
     def from_state(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Strings:
-        """The inverse of `state`; offsets that leave the buffer are refused."""
+        """The inverse of `state`; the offsets must lie within the buffer."""
         plain = typed(arrays, {"buffer": np.uint8, "offsets": np.int64})
         buffer, offsets = plain["buffer"], plain["offsets"]
         if len(offsets) == 0 or offsets[0] < 0 or offsets[-1] > len(buffer) or (np.diff(offsets) < 0).any():
-            raise ModelError("the offsets of a list of strings do not fit its buffer")
+            raise ModelError("the offsets of a list of strings do not fit its buffer; the file is damaged")
         return cls(buffer, offsets)
 
 
@@ -148,7 +148,7 @@ class StringsBuilder:
         return len(self._offsets) - 1
 
     def append(self, string: str) -> None:
-        """Lone surrogates (from broken input) become U+FFFD, so that every buffer is valid UTF-8."""
+        """Appends a string. Lone surrogates (from broken input) become U+FFFD, so that UTF-8 can hold it."""
         try:
             self._buffer += string.encode()
         except UnicodeEncodeError:
@@ -156,7 +156,7 @@ class StringsBuilder:
         self._offsets.append(len(self._buffer))
 
     def build(self) -> Strings:
-        """The finished `Strings`; the builder gives its memory away and starts again empty."""
+        """The finished `Strings`; the builder hands over its memory and is empty again."""
         buffer, offsets = self._buffer, self._offsets
         self.__init__()  # type: ignore[misc]
         return Strings(np.frombuffer(buffer, np.uint8), np.frombuffer(offsets, np.int64))

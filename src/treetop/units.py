@@ -1,6 +1,11 @@
-"""Numbers with their units, as people read them."""
+"""Numbers with their units or nouns, for people to read."""
 
 from __future__ import annotations
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """``1 label``, ``1,572 labels``, ``2 entries``."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def file_size(size: int) -> str:

@@ -1,1 +1,1 @@
-"""The command line: one file per command. Nothing here imports numpy before a command runs."""
+"""The command line: a file for each command. Nothing here imports numpy before a command runs."""

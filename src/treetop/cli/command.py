@@ -1,7 +1,7 @@
-"""`add_command`: makes a plain function a command with progress, `--quiet`, `--debug` and readable failures.
+"""`add_command`: makes a plain function a command with progress, `--quiet`, `--debug` and readable errors.
 
-A parameter whose type is an `OptionGroup` stands for all of the group's fields, so options that several
-commands share are declared once.
+A parameter whose type is an `OptionGroup` expands to all of the group's fields, so that options shared by
+several commands are declared once.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from . import failures
 from .reporter import reporting
 
 Function = Callable[..., None]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not show progress.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback if an error occurs.")]
 
 
 @dataclass(frozen=True)
 class OptionGroup:
-    """Options that belong together; the fields' types are written ``Annotated[…, typer.Option(…)]``."""
+    """Related options; the fields' types are written ``Annotated[…, typer.Option(…)]``."""
 
 
 @dataclass(frozen=True)
 class General(OptionGroup):
-    """What every command understands, and `treetop` itself before the command."""
+    """The options of every command; `treetop` also takes them before the command."""
 
     quiet: Quiet = False
     debug: Debug = False
@@ -47,8 +47,8 @@ def add_command(
 ) -> None:
     """Adds ``function`` to ``app``; its docstring is the help.
 
-    ``help_from`` gives the help of options declared without one, by name. It is called when help is shown,
-    and only then, so that it may import what the help is derived from.
+    ``help_from`` returns the help of options declared without one, by name. It is called only when help is
+    shown, so that it may import what the help is derived from.
     """
 
     class Command(TyperCommand):
@@ -66,8 +66,8 @@ def add_command(
 
 
 def _reported(function: Function) -> Function:
-    """``function`` with its groups spread out and the general options added, its failures turned to exits."""
-    # Not typing.get_type_hints: Python 3.10's wraps what defaults to None, and so hides the option.
+    """``function`` with its groups expanded, the general options added, and its errors turned into exits."""
+    # Not typing.get_type_hints: in Python 3.10 it wraps what defaults to None, which hides the option.
     own = inspect.signature(function, eval_str=True).parameters
     groups = {
         name: parameter.annotation for name, parameter in own.items() if _is_group(parameter.annotation)
@@ -117,5 +117,5 @@ def _fields(group: type[OptionGroup]) -> list[inspect.Parameter]:
 
 
 def _gather(group: type[Any], values: dict[str, Any]) -> Any:
-    """The group's fields, taken out of ``values``."""
+    """The group, made from its fields, which are removed from ``values``."""
     return group(**{field.name: values.pop(field.name) for field in dataclasses.fields(group)})

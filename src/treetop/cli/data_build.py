@@ -1,4 +1,4 @@
-"""``treetop data build``: data sets made on this machine."""
+"""``treetop data build``: data sets made from what is on this machine."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from ..errors import ConfigError
 from ..progress import step
+from ..units import counted
 from .methods import show_settings
 from .options import Seed, Settings, as_sentence, format_names, given, parse_settings
 from .output import heading, show, show_json, show_table
@@ -25,7 +26,7 @@ def data_set_names() -> list[tuple[str, str]]:
 
 
 def build_help() -> dict[str, str]:
-    """Help of the options that are settings of the data sets."""
+    """Help of options that are settings of the data sets."""
     from ..data.builtin import NAMES, default_recipe
 
     return {
@@ -38,25 +39,25 @@ def build_help() -> dict[str, str]:
 def build(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", autocompletion=data_set_names, help="Without it: list them all."),
+        typer.Argument(metavar="[NAME]", autocompletion=data_set_names, help="Data set to build."),
     ] = None,
     *,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FOLDER", help="Where to write.", show_default="NAME"),
+        typer.Option("--output", "-o", metavar="FOLDER", help="Folder to write to.", show_default="NAME"),
     ] = None,
     format: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Format of the two splits.",
+            help="Format of both splits.",
             autocompletion=format_names,
             show_default="jsonl for texts, xmc for features",
         ),
     ] = None,
     compress: Annotated[
         str | None,
-        typer.Option(metavar="SUFFIX", help=f"One of {', '.join(COMPRESSIONS)}.", show_default=False),
+        typer.Option(metavar="SUFFIX", help=f"Compression: {', '.join(COMPRESSIONS)}.", show_default=False),
     ] = None,
     like: Annotated[str | None, typer.Option(metavar="NAME", show_default=False)] = None,
     scale: Annotated[float | None, typer.Option(metavar="FRACTION", show_default=False)] = None,
@@ -64,9 +65,9 @@ def build(
     settings: Settings = None,
     json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
 ) -> None:
-    """Build a data set out of what this machine has; nothing is downloaded.
+    """Build a data set from what is on this machine; nothing is downloaded.
 
-    Without a name: list the data sets and their settings.
+    Without a name, list the data sets and their settings.
     """
     from ..data import builtin, write
     from ..data.formats import named_format
@@ -92,7 +93,7 @@ def build(
             )
         with step(f"Writing {split}"):
             write(examples, path, format=chosen.name, split=split if chosen.has_splits else None)
-        note(f"{path}: {len(examples):,} examples, {len(examples.labels):,} labels")
+        note(f"{path}: {counted(len(examples), 'example')}, {counted(len(examples.labels), 'label')}")
 
 
 def _list_all(json: bool) -> None:

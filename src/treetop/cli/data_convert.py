@@ -1,4 +1,4 @@
-"""``treetop data convert``: one format to another."""
+"""``treetop data convert``: a data set in another format."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ..progress import step
+from ..units import counted
 from .options import Group, LabelledReading, LabelTexts, format_names
 from .output import check_output
 from .reporter import note
@@ -16,7 +17,10 @@ from .reporter import note
 def convert(
     data: Annotated[Path, typer.Argument(metavar="IN", help="A file or folder; - reads standard input.")],
     output: Annotated[
-        Path, typer.Argument(metavar="OUT", help="Compressed if it ends in .gz, .xz, .zst or .bz2.")
+        Path,
+        typer.Argument(
+            metavar="OUT", help="File or folder to write; compressed if it ends in .gz, .xz, .zst or .bz2."
+        ),
     ],
     *,
     to: Annotated[
@@ -25,12 +29,12 @@ def convert(
             metavar="NAME",
             help="Format of OUT.",
             autocompletion=format_names,
-            show_default="as its name tells",
+            show_default="from its name",
         ),
     ] = None,
     to_split: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Which split of a folder OUT becomes.", show_default="train"),
+        typer.Option(metavar="NAME", help="Split to write in a folder of splits.", show_default="train"),
     ] = None,
     group: Group = None,
     label_texts: LabelTexts = None,
@@ -47,4 +51,4 @@ def convert(
     examples = reading.read(data, group=group, label_texts=label_texts, need_labels=False)
     with step(f"Writing {output.name}"):
         write(examples, output, format=to, split=to_split)
-    note(f"{output}: {len(examples):,} examples")
+    note(f"{output}: {counted(len(examples), 'example')}")

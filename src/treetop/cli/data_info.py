@@ -1,4 +1,4 @@
-"""``treetop data info``: what a data set looks like."""
+"""``treetop data info``: sizes and statistics of a data set."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..progress import step
+from ..units import counted
 from .options import Json, LabelledReading
 from .output import heading, show, show_json, show_table
 
@@ -19,7 +20,7 @@ def data_info(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="A file or folder.")],
     other: Annotated[
         Path | None,
-        typer.Argument(metavar="[OTHER]", help="A test split: what does it share with DATA?"),
+        typer.Argument(metavar="[OTHER]", help="Test split to compare with DATA."),
     ] = None,
     *,
     json: Json = False,
@@ -43,11 +44,11 @@ def data_info(
             (bucket.texts, f"{bucket.labels:,}", f"{100 * bucket.share_of_occurrences:.1f} %")
             for bucket in statistics.buckets
         )
-        show_table(rows, ("texts per label", "labels", "share of all given labels"), right=(0, 1, 2))
+        show_table(rows, ("texts per label", "labels", "share of all occurrences"), right=(0, 1, 2))
         show(f"\n{long_tail_plot(first.label_counts)}")
     if statistics.other is not None:
         show()
-        heading(f"{other}, beside {data}")
+        heading(f"{other}, compared with {data}")
         show_table(_comparison(statistics.other))
 
 
@@ -57,10 +58,10 @@ def _sizes(s: Statistics) -> list[tuple[str, str]]:
         rows.append(("features", f"{s.features:,}"))
     if s.occurrences:
         rows += [
-            ("labels", f"{s.labels:,} ({s.labels_used:,} used, {s.occurrences:,} times)"),
+            ("labels", f"{s.labels:,} ({s.labels_used:,} used, {counted(s.occurrences, 'occurrence')})"),
             ("labels per text", _spread(s.labels_per_text)),
             ("texts per label", _spread(s.texts_per_label)),
-            ("in the most frequent 10 % of labels", f"{100 * s.head_share:.1f} % of all given labels"),
+            ("in the most frequent 10 % of labels", f"{100 * s.head_share:.1f} % of all occurrences"),
             ("texts without labels", f"{s.texts_without_labels:,}"),
         ]
     else:
@@ -81,6 +82,7 @@ def _spread(spread: Spread) -> str:
 def _comparison(c: Comparison) -> list[tuple[str, str]]:
     rows = [("examples", f"{c.examples:,}")]
     if c.duplicate_texts is not None:
-        rows.append(("texts that stand in both", f"{c.duplicate_texts:,}"))
-    unseen = f"{c.unseen_labels:,} ({c.unseen_occurrences:,} times, {100 * c.unseen_share:.1f} %)"
+        rows.append(("texts in both", f"{c.duplicate_texts:,}"))
+    occurrences = counted(c.unseen_occurrences, "occurrence")
+    unseen = f"{c.unseen_labels:,} ({occurrences}, {100 * c.unseen_share:.1f} %)"
     return [*rows, ("labels only here", unseen)]

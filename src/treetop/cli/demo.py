@@ -1,4 +1,4 @@
-"""``treetop demo``: from nothing to answers in under a minute."""
+"""``treetop demo``: a trained model and its predictions in under a minute."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ..progress import step
+from ..units import counted
 from .options import Seed, Threads, given
 from .output import heading, show, show_table
 
@@ -17,19 +18,19 @@ QUERIES = (
     "draw random numbers from a normal distribution",
     "eigenvalues of a symmetric matrix",
 )
-ANSWERS = 5
+LABELS_SHOWN = 5
 
 
 def demo(
     *,
     keep: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Keep the trained model there.", show_default=False),
+        typer.Option(metavar="FOLDER", help="Save the trained model in this folder.", show_default=False),
     ] = None,
     threads: Threads = None,
     seed: Seed = None,
 ) -> None:
-    """Train on the documentation of this Python and answer a few queries."""
+    """Train on the documentation of this Python and label a few queries."""
     from ..data.builtin import build
     from ..methods.hybrid import Hybrid
     from ..store import check_target
@@ -45,23 +46,23 @@ def demo(
 
     heading("Docstrings of this Python, tagged with modules, related names and exceptions")
     show(
-        f"{len(train):,} texts to learn from, {len(test):,} held out; {len(train.labels):,} labels"
-        f" in a tree {'-'.join(map(str, model.tree.sizes))}\n"
+        f"{counted(len(train), 'training text')}, {len(test):,} held out;"
+        f" {counted(len(train.labels), 'label')} in a tree {'-'.join(map(str, model.tree.sizes))}\n"
     )
-    heading("On the held-out texts, in percent")
+    heading("Metrics on the held-out texts, in percent")
     show(f"{metrics.table()}\n")
-    for query, answers in zip(QUERIES, model.predict(list(QUERIES), ANSWERS), strict=True):
+    for query, ranked in zip(QUERIES, model.predict(list(QUERIES), LABELS_SHOWN), strict=True):
         heading(f"“{query}”")
-        show_table((f"  {label}", f"{score:.3f}") for label, score in answers)
+        show_table((f"  {label}", f"{score:.3f}") for label, score in ranked)
         show()
     if keep is not None:
         with step(f"Saving {keep}"):
             model.save(keep)
-    heading("What to type next")
-    show(_suggestions(keep))
+    heading("Next steps")
+    show(_next_steps(keep))
 
 
-def _suggestions(kept: Path | None) -> str:
+def _next_steps(kept: Path | None) -> str:
     model = kept or Path("model")
     lines = [
         f'echo "{QUERIES[0]}" | treetop predict {model} -',

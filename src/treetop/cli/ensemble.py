@@ -1,4 +1,4 @@
-"""``treetop ensemble``: several trained models as one."""
+"""``treetop ensemble``: several trained models combined into one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from ..errors import ConfigError
 from ..progress import step
+from ..units import counted
 from .options import LabelledReading, Threads, both_helps, given, load_model
 from .output import show_table
 from .reporter import note
@@ -18,18 +19,18 @@ if TYPE_CHECKING:
 
 
 def ensemble_rules() -> list[str]:
-    """For completion of --rule."""
+    """Completions of --rule."""
     from ..methods.ensemble import EnsembleConfig
 
     return next(list(item.choices or ()) for item in EnsembleConfig().settings() if item.name == "rule")
 
 
 def ensemble_help() -> dict[str, str]:
-    return both_helps() | {"rule": f"How their lists are combined: {', '.join(ensemble_rules())}."}
+    return both_helps() | {"rule": f"Rule that combines the models' rankings: {', '.join(ensemble_rules())}."}
 
 
 def ensemble(
-    output: Annotated[Path, typer.Argument(metavar="OUT", help="Where the ensemble goes.")],
+    output: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for the ensemble.")],
     models: Annotated[list[Path], typer.Argument(metavar="MODEL…", help="Model folders of any methods.")],
     *,
     rule: Annotated[
@@ -42,7 +43,7 @@ def ensemble(
     ] = None,
     weights: Annotated[
         str | None,
-        typer.Option(metavar="W,W,…", help="One for each MODEL, for --rule weighted.", show_default=False),
+        typer.Option(metavar="W,W,…", help="Weight of each MODEL, for --rule weighted.", show_default=False),
     ] = None,
     validation: Annotated[
         Path | None,
@@ -55,18 +56,18 @@ def ensemble(
     threads: Threads = None,
     reading: LabelledReading,
 ) -> None:
-    """Combine trained models, of any methods, into one model."""
+    """Combine trained models of any methods into one model."""
     from ..methods.ensemble import LEARNED, Ensemble
     from ..store import check_target
 
     check_target(output)
     if any(output.resolve() == model.resolve() for model in models):
-        raise ConfigError(f"{output} is one of the models: choose another place for the ensemble")
+        raise ConfigError(f"{output} is one of the models: choose another folder for the ensemble")
     if rule is None:
         rule = "weighted" if weights is not None else "mean" if validation is None else "learned"
     if (rule in LEARNED) != (validation is not None):
         raise ConfigError(
-            f"--validation and --rule {' or '.join(LEARNED)} belong together: one is given without the other"
+            f"--validation and --rule {' or '.join(LEARNED)} belong together: give both, or neither"
         )
     members = [load_model(model) for model in models]
     options = {"rule": rule} | given({"weights": weights, "threads": threads})
@@ -85,4 +86,5 @@ def _report(output: Path, models: list[Path], combined: Ensemble) -> None:
         for path, member, weight in zip(models, combined.members, combined.weights, strict=True)
     ]
     show_table(rows, ("model", "method", "weight"), right=(2,))
-    note(f"{output}: {len(models)} models, {combined.statistics['labels']:,} labels, {combined.config.rule}")
+    sizes = f"{counted(len(models), 'model')}, {counted(combined.statistics['labels'], 'label')}"
+    note(f"{output}: {sizes}, {combined.config.rule}")

@@ -1,6 +1,7 @@
-"""What went wrong, as one sentence on standard error and an exit code.
+"""Errors as one sentence on standard error and an exit code.
 
-0 all is well, 1 our fault or the machine's, 2 the caller's, 130 interrupted, 141 the reader of a pipe left.
+0: success; 1: a fault of treetop or of the machine; 2: one that the user can fix; 130: interrupted; 141: the
+reader of a pipe has closed it.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ import typer
 from ..errors import TreetopError
 
 INTERRUPTED = 130
-READER_LEFT = 141
-_CALLERS_FAULT = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
+PIPE_CLOSED = 141
+_USER_CAN_FIX = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
 
 
 def report(error: BaseException, *, debug: bool) -> int:
-    """Prints the sentence (after the traceback, with ``debug``) and gives the exit code."""
+    """Prints the sentence (after the traceback, with ``debug``) and returns the exit code."""
     if isinstance(error, BrokenPipeError):
         _drop_standard_output()
-        return READER_LEFT
+        return PIPE_CLOSED
     if debug:
         traceback.print_exception(error)
     sentence, code = _explain(error)
@@ -36,16 +37,16 @@ def _explain(error: BaseException) -> tuple[str, int]:
     if isinstance(error, KeyboardInterrupt):
         return "interrupted", INTERRUPTED
     if isinstance(error, MemoryError):
-        return "there is not enough memory", 1
+        return "not enough memory: close other programs, or use less data or smaller settings", 1
     if isinstance(error, OSError) and error.strerror:
         place = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
-        return f"{place}{error.strerror}", 2 if isinstance(error, _CALLERS_FAULT) else 1
+        return f"{place}{error.strerror}", 2 if isinstance(error, _USER_CAN_FIX) else 1
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return f"internal error: {' '.join(what.split())}; run again with --debug", 1
+    return f"internal error: {' '.join(what.split())}; please report it with the output of --debug", 1
 
 
 def _drop_standard_output() -> None:
-    """Nobody reads any more: what is still buffered goes nowhere, instead of failing again at exit."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
+    """Discards what is still buffered, which would fail again at exit."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)

@@ -1,4 +1,4 @@
-"""``treetop info``: what a model folder holds."""
+"""``treetop info``: the contents of a model folder."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..config import value_text
-from ..units import file_size
+from ..units import counted, file_size
 from .options import Json, Model
 from .output import heading, show, show_json, show_table
 from .reporter import duration
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def info(
     model: Model,
-    tree: Annotated[bool, typer.Option("--tree", help="Picture the top of the label tree.")] = False,
+    tree: Annotated[bool, typer.Option("--tree", help="Draw the top of the label tree.")] = False,
     json: Json = False,
 ) -> None:
     """Show a model's method, changed settings, training data, size and label tree."""
@@ -51,8 +51,8 @@ def info(
     if "members" in facts:
         show()
         heading("members")
-        counts = "share" if facts["changed_settings"].get("rule") == "stacked" else "weight"
-        show_table(map(_member_row, facts["members"]), ("method", counts, "changed settings", "scores"))
+        weight = "share" if facts["changed_settings"].get("rule") == "stacked" else "weight"
+        show_table(map(_member_row, facts["members"]), ("method", weight, "changed settings", "scores"))
     if picture:
         show()
         show("\n".join(picture))
@@ -81,10 +81,10 @@ def _settings_text(facts: dict[str, Any]) -> str:
 
 
 def _scores_text(facts: dict[str, Any]) -> str:
-    learned = facts["calibration"]
-    if learned is None:
+    calibration = facts["calibration"]
+    if calibration is None:
         return "not calibrated"
-    return f"probabilities ({learned['kind']}, learned from {learned['examples']:,} examples)"
+    return f"probabilities ({calibration['kind']}, fitted on {counted(calibration['examples'], 'example')})"
 
 
 def _picture(classifier: Method, tree: LabelTree) -> list[str]:
@@ -96,22 +96,23 @@ def _picture(classifier: Method, tree: LabelTree) -> list[str]:
 def _updates_row(data: dict[str, Any]) -> list[tuple[str, str]]:
     if "updates" not in data:
         return []
-    done = data["updates"]
-    times = "once" if done["times"] == 1 else f"{done['times']:,} times"
-    return [("updated", f"{times}: {done['examples']:,} of these examples and {done['labels']:,} labels")]
+    updates = data["updates"]
+    times = "once" if updates["times"] == 1 else f"{updates['times']:,} times"
+    added = f"{counted(updates['examples'], 'example')} and {counted(updates['labels'], 'label')}"
+    return [("updated", f"{times}: added {added}")]
 
 
 def _network_rows(data: dict[str, Any]) -> list[tuple[str, str]]:
     if "training" not in data:
         return []
-    course = data["training"]
-    parts = ", ".join(f"{name} {count:,}" for name, count in course["parameters"].items())
+    training = data["training"]
+    parts = ", ".join(f"{name} {count:,}" for name, count in training["parameters"].items())
     return [
-        ("parameters", f"{sum(course['parameters'].values()):,} ({parts})"),
+        ("parameters", f"{sum(training['parameters'].values()):,} ({parts})"),
         (
             "training",
-            f"{len(course['epochs'])} epochs, the best {course['best_epoch']}, {duration(course['seconds'])}"
-            f" on {course['device']} in {course['precision']}",
+            f"{counted(len(training['epochs']), 'epoch')}, best epoch {training['best_epoch']},"
+            f" {duration(training['seconds'])} on {training['device']} in {training['precision']}",
         ),
     ]
 
@@ -119,7 +120,7 @@ def _network_rows(data: dict[str, Any]) -> list[tuple[str, str]]:
 def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     data = facts["data"]
     rows = [
-        ("trained on", f"{data['examples']:,} examples ({data['input']}) from {data['source']}"),
+        ("trained on", f"{counted(data['examples'], 'example')} ({data['input']}) from {data['source']}"),
         *_updates_row(data),
         *([("recipe", data["recipe"])] if "recipe" in data else []),
         ("labels", f"{data['labels']:,} ({data['labels_used']:,} with examples)"),

@@ -1,4 +1,4 @@
-"""``treetop``: the commands put together."""
+"""The ``treetop`` command and its subcommands."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ add_command(app, methods)
 add_command(app, recipes)
 add_command(app, studies)
 
-data = typer.Typer(name="data", no_args_is_help=True, help="Look at, convert, split and build data sets.")
+data = typer.Typer(name="data", no_args_is_help=True, help="Inspect, convert, split and build data sets.")
 app.add_typer(data)
 add_command(data, data_info, name="info", help_from=format_help)
 add_command(data, convert, help_from=format_help)
@@ -95,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command line and exits."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal that cannot show a character shows a mark
+            stream.reconfigure(errors="replace")  # characters that the terminal lacks are replaced
     try:
         # Not app(…): that would also replace sys.excepthook.
         typer.main.get_command(app)(args=arguments, prog_name="treetop")

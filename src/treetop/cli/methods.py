@@ -1,4 +1,4 @@
-"""``treetop methods``: what there is to train with, and every setting of it."""
+"""``treetop methods``: the methods, and the settings and the search space of one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def method_names() -> list[tuple[str, str]]:
-    """Names and one-line descriptions, for completion."""
+    """Names and one-line descriptions; also the completions of --method."""
     from ..methods import METHODS
 
     return [(name, description) for name, (_, _, description) in METHODS.items()]
@@ -26,18 +26,18 @@ def methods(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[METHOD]", autocompletion=method_names, help="Show the settings of this one."
+            metavar="[METHOD]", autocompletion=method_names, help="Method whose settings to show."
         ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """List the methods, or every setting of one: its type, default and meaning."""
+    """List the methods, or all settings of one with their type, default and meaning."""
     if name is None:
         if json:
             show_json(dict(method_names()))
         else:
             show_table(method_names())
-            show("\nEvery setting of one: treetop methods NAME")
+            show("\nSettings of a method: treetop methods NAME")
         return
     from ..methods import method_class
 
@@ -49,15 +49,15 @@ def methods(
     heading(f"{name}: {dict(method_names())[name]}")
     show_settings(config)
     example = next(setting for setting in reversed(list(config.settings())) if setting.value is not None)
-    show(f"\nChange one: treetop train … --set {example.name}={value_text(example.value)}")
+    show(f"\nChange a setting: treetop train … --set {example.name}={value_text(example.value)}")
     if method.search_space:
         show()
-        heading(f"What treetop tune … --method {name} tries")
+        heading(f"Search space of treetop tune … --method {name}")
         show_space(method.search_space)
 
 
 def show_settings(config: Config) -> None:
-    """A table of every setting: name, type, default, meaning."""
+    """Prints a table of all settings: name, type, default, meaning."""
     rows = [
         (setting.name, setting.type, value_text(setting.value), _meaning(setting))
         for setting in config.settings()
@@ -66,8 +66,8 @@ def show_settings(config: Config) -> None:
 
 
 def show_space(space: SearchSpace) -> None:
-    """A table of what is tried: values, or a range."""
-    from ..search_space import describe
+    """Prints a table of the settings to search, with their values or range."""
+    from ..tuning.space import describe
 
     rows = ((name, describe(values)) for name, values in space.items())
     show_table((name, text if isinstance(text, str) else ", ".join(text)) for name, text in rows)

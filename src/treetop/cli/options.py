@@ -1,4 +1,4 @@
-"""Options and arguments that several commands share."""
+"""Options and arguments shared by several commands."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 def format_names() -> list[str]:
-    """For completion of --format."""
+    """Completions of --format."""
     from ..data import FORMATS
 
     return list(FORMATS)
 
 
 def recipe_choices() -> list[str]:
-    """For completion of --recipe."""
+    """Completions of --recipe."""
     from ..recipes import recipe_names
 
     return recipe_names()
@@ -36,11 +36,11 @@ def recipe_choices() -> list[str]:
 def format_help() -> dict[str, str]:
     """Help of --format, from the table of formats."""
     names = ", ".join(format_names())
-    return {"format": f"Format of the input, where its name and first line do not tell: {names}."}
+    return {"format": f"Format of the input, if its name and first line do not show it: {names}."}
 
 
 def method_settings_help() -> dict[str, str]:
-    """Help of --threads and --seed, from the settings that every method has."""
+    """Help of --threads and --seed, from the settings of all methods."""
     from ..methods import MethodConfig
 
     return {setting.name: as_sentence(setting.help) for setting in MethodConfig().settings()}
@@ -60,19 +60,20 @@ Device = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Where a network runs: cuda, cuda:1, mps or cpu.",
-        show_default="the first there is",
+        help="Device for networks: cuda, cuda:1, mps or cpu.",
+        show_default="the first available",
     ),
 ]
 Int8 = Annotated[
     bool | None,
-    typer.Option(
-        "--int8", help="With 8-bit weights of a transformer on the processor: faster.", show_default=False
-    ),
+    typer.Option("--int8", help="Use 8-bit weights for transformers on the CPU: faster.", show_default=False),
 ]
-Ks = Annotated[str, typer.Option("--k", "-k", metavar="K,K,…", help="Ranks to report.")]
+Ks = Annotated[str, typer.Option("--k", "-k", metavar="K,K,…", help="Values of k to report.")]
 Propensity = Annotated[
-    str, typer.Option(metavar="A,B|NAME", help="Constants of PSP@k, or the data set they are published for.")
+    str,
+    typer.Option(
+        metavar="A,B|NAME", help="Propensity constants of PSP@k, or a data set with published ones."
+    ),
 ]
 Seed = Annotated[int | None, typer.Option(metavar="N", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -80,7 +81,10 @@ Settings = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; may be repeated.")
 ]
 Group = Annotated[
-    str | None, typer.Option(metavar="FIELD", help="Field or column of the group.", show_default=False)
+    str | None,
+    typer.Option(
+        metavar="FIELD", help="Field or column of the group; a group is never split.", show_default=False
+    ),
 ]
 RecipeName = Annotated[
     str | None,
@@ -93,28 +97,35 @@ RecipeName = Annotated[
 ]
 LabelTexts = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="TSV or CSV of label and readable name.", show_default=False),
+    typer.Option(
+        metavar="FILE", help="TSV or CSV file of labels and their readable names.", show_default=False
+    ),
 ]
 
 
 @dataclass(frozen=True)
 class Reading(OptionGroup):
-    """How to read texts."""
+    """Options for reading texts."""
 
     format: Annotated[
         str | None, typer.Option(metavar="NAME", autocompletion=format_names, show_default=False)
     ] = None
     text: Annotated[
-        str, typer.Option(metavar="FIELD", help="Field or column of the text; a,b joins several.")
+        str,
+        typer.Option(metavar="FIELD", help="Field or column of the text; several, as in a,b, are joined."),
     ] = "text"
-    id: Annotated[str, typer.Option(metavar="FIELD", help="Field or column of the id; may be absent.")] = "id"
+    id: Annotated[str, typer.Option(metavar="FIELD", help="Field or column of the id, if there is one.")] = (
+        "id"
+    )
     split: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Which split of a folder: train, test.", show_default=False),
+        typer.Option(
+            metavar="NAME", help="Split of a folder to read, such as train or test.", show_default=False
+        ),
     ] = None
 
     def read(self, path: Path) -> Dataset:
-        """Texts or features; labels are not looked for."""
+        """Texts or features; labels need not be there."""
         from ..data import read
 
         with step(_title(path)):
@@ -125,12 +136,14 @@ class Reading(OptionGroup):
 
 @dataclass(frozen=True)
 class LabelledReading(Reading):
-    """How to read texts and their labels."""
+    """Options for reading texts and their labels."""
 
     labels: Annotated[str, typer.Option(metavar="FIELD", help="Field or column of the labels.")] = "labels"
     label_separator: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="Between the labels of one cell.", show_default="guessed"),
+        typer.Option(
+            metavar="TEXT", help="Separator between the labels of one cell.", show_default="detected"
+        ),
     ] = None
 
     def read(
@@ -142,7 +155,7 @@ class LabelledReading(Reading):
         label_texts: Path | None = None,
         need_labels: bool = True,
     ) -> Dataset:
-        """A labelled data set; of a folder of splits the one that --split names, else the usual one."""
+        """A labelled data set; from a folder of splits, the one that --split names, else the usual one."""
         from ..data import read
 
         with step(_title(path)):
@@ -160,12 +173,12 @@ class LabelledReading(Reading):
             )
 
     def read_beside(self, path: Path, split: str) -> Dataset:
-        """A second data set of the same kind; of a folder, its split of that name."""
+        """A second data set, read with the same options; from a folder, its split of that name."""
         return dataclasses.replace(self, split=None).read(path, usual_split=split)
 
 
 def holds_splits(path: Path) -> bool:
-    """Whether it is a folder of several data sets under one naming scheme."""
+    """Whether it is a folder with several splits."""
     from ..data.files import Input
     from ..data.folders import split_files
     from ..data.formats.recognise import recognise_input
@@ -184,20 +197,20 @@ def parse_settings(pairs: Iterable[str] | None) -> dict[str, str]:
     for pair in pairs or ():
         name, separator, value = pair.partition("=")
         if not separator or not name:
-            raise ConfigError(f"--set wants NAME=VALUE, not {pair!r}")
+            raise ConfigError(f"--set needs NAME=VALUE, not {pair!r}")
         settings[name.strip()] = value
     return settings
 
 
 def given(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Only the options that were given."""
+    """The options that were given."""
     return {name: value for name, value in values.items() if value is not None}
 
 
 def training_settings(
     method: str, settings: Mapping[str, Any], *, threads: int | None, seed: int | None, device: str | None
 ) -> dict[str, Any]:
-    """``settings`` with those that have options of their own; an ensemble hands the device to its members."""
+    """``settings`` and those with their own options; an ensemble passes the device on to its members."""
     from ..methods import method_class
 
     found = dict(settings) | given({"threads": threads, "seed": seed})
@@ -210,14 +223,16 @@ def training_settings(
         own = [found["member_settings"]] if "member_settings" in found else []
         return found | {"member_settings": ",".join([*own, f"device={device}"])}
     if device != "cpu":
-        raise ConfigError(f"--device {device}: {method} is no network, it runs on the processor")
+        raise ConfigError(
+            f"--device {device}: {method} is not a network and runs on the CPU; leave out --device"
+        )
     return found
 
 
 def load_model(
     folder: Path, threads: int | None = None, device: str | None = None, int8: bool | None = None
 ) -> Method:
-    """A model folder, to be used with these settings where it has them."""
+    """The model of a folder, with these settings where it has them."""
     from ..methods import load
 
     with step(f"Loading {folder}"):

@@ -1,4 +1,4 @@
-"""What commands print on standard output: tables and text for people, JSON for machines."""
+"""The standard output of commands: tables and text for people, JSON for machines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _UNBOUNDED = 100_000
-"""Columns of a page that is not a terminal: nothing is wrapped or cut."""
+"""Width in characters where the output is not a terminal: nothing is wrapped or cut."""
 
 
 def show(text: str = "") -> None:
@@ -24,7 +24,7 @@ def show(text: str = "") -> None:
 
 
 def heading(text: str) -> None:
-    """A line that stands out where the terminal can do it."""
+    """A line in bold, where the terminal supports it."""
     from rich.text import Text
 
     _console().print(Text(text, style="bold"))
@@ -33,7 +33,7 @@ def heading(text: str) -> None:
 def show_table(
     rows: Iterable[Sequence[str]], header: Sequence[str] = (), *, right: Sequence[int] = ()
 ) -> None:
-    """Columns side by side; those whose numbers are in ``right`` stand flush right."""
+    """A table; the columns whose numbers are in ``right`` are aligned right."""
     from rich.table import Table
     from rich.text import Text
 
@@ -59,17 +59,17 @@ def to_json(value: Any) -> str:
 
 
 def check_output(path: Path | None) -> None:
-    """Refuses, before the work starts, a file that could not be written after it."""
+    """Refuses a file that could not be written, before the work begins."""
     if path is None or str(path) == "-":
         return
     if path.is_dir():
-        raise DataError(f"{path}: is a folder, not a file")
+        raise DataError(f"{path}: is a folder, not a file; add a file name")
     if not path.parent.is_dir():
-        raise DataError(f"{path}: the folder {path.parent} does not exist")
+        raise DataError(f"{path}: the folder {path.parent} does not exist; create it first")
 
 
 def write_text(path: Path, text: str) -> None:
-    """A small text file that appears under its name only when complete; ``-`` is standard output."""
+    """Writes a text file, which appears under its name only when complete; ``-`` is standard output."""
     from ..data.files import Output
 
     if str(path) == "-":

@@ -1,4 +1,4 @@
-"""``treetop predict``."""
+"""``treetop predict``: the best labels of texts, as JSON Lines."""
 
 from __future__ import annotations
 
@@ -18,23 +18,28 @@ def predict(
     *,
     k: Annotated[
         int | None,
-        typer.Option("--k", "-k", help="Labels per text, at most.", show_default="5; with --threshold 100"),
+        typer.Option(
+            "--k", "-k", help="Maximum number of labels per text.", show_default="5, or 100 with --threshold"
+        ),
     ] = None,
     threshold: Annotated[
-        float | None, typer.Option(help="Only labels with a score strictly above this.", show_default=False)
+        float | None,
+        typer.Option(help="Keep only labels with a score strictly above this.", show_default=False),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="JSON Lines.", show_default="standard output"),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="JSON Lines file to write.", show_default="standard output"
+        ),
     ] = None,
     threads: Threads = None,
     device: Device = None,
     int8: Int8 = None,
     reading: Reading,
 ) -> None:
-    """Find the best labels of every text.
+    """Predict the best labels of each text.
 
-    Writes {"id": …, "labels": [{"label": …, "score": …}, …]} on each line, the best label first.
+    Writes a line {"id": …, "labels": [{"label": …, "score": …}, …]} for each text, with the best label first.
     """
     check_output(output)
     classifier = load_model(model, threads, device, int8)

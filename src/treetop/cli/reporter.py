@@ -23,7 +23,7 @@ _quiet: contextvars.ContextVar[bool] = contextvars.ContextVar("quiet", default=F
 
 @contextlib.contextmanager
 def reporting(*, quiet: bool) -> Iterator[None]:
-    """Shows the progress of everything inside, and its notes, unless ``quiet``."""
+    """Shows the progress and the notes of everything inside, unless ``quiet``."""
     token = _quiet.set(quiet)
     try:
         with progress.listen(None if quiet or not is_main_process() else _reporter()):
@@ -33,7 +33,7 @@ def reporting(*, quiet: bool) -> Iterator[None]:
 
 
 def note(message: str) -> None:
-    """A sentence for the person at the keyboard; standard output stays free for data."""
+    """Prints a message on standard error; standard output is kept for data."""
     if not _quiet.get() and is_main_process():
         typer.echo(message, err=True)
 
@@ -58,21 +58,21 @@ def _reporter() -> progress.Reporter:
 
 
 class Lines:
-    """One line when a step starts, one when it ends, and now and then one where it has something to tell."""
+    """A line when a step starts, one when it ends, and one every 15 seconds if the step sends notes."""
 
     def __init__(self) -> None:
         self._running: list[tuple[str, float]] = []
-        self._told = 0.0
+        self._last_line = 0.0
 
     def start(self, title: str) -> None:
-        self._told = time.monotonic()
-        self._running.append((title, self._told))
+        self._last_line = time.monotonic()
+        self._running.append((title, self._last_line))
         typer.echo(f"{title} …", err=True)
 
     def advance(self, done: int, total: int, note: str = "") -> None:
         now = time.monotonic()
-        if note and now - self._told > SECONDS_BETWEEN_LINES:
-            self._told = now
+        if note and now - self._last_line > SECONDS_BETWEEN_LINES:
+            self._last_line = now
             typer.echo(f"{self._running[-1][0]}: {100 * done // max(total, 1)} %, {note}", err=True)
 
     def finish(self, complete: bool) -> None:
@@ -82,7 +82,7 @@ class Lines:
 
 
 class Bars:
-    """A bar per step; a step inside another has its bar below."""
+    """A bar for each step; that of a nested step is below."""
 
     def __init__(self, console: Console) -> None:
         self._console = console

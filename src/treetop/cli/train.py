@@ -1,4 +1,4 @@
-"""``treetop train``."""
+"""``treetop train``: a model from labelled texts or features."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 
 from ..errors import ConfigError, DataError
 from ..progress import step
-from ..units import file_size
+from ..units import counted, file_size
 from .methods import method_names
 from .options import (
     Device,
@@ -46,11 +46,11 @@ def train_help() -> dict[str, str]:
 def train(
     data: Annotated[Path, typer.Argument(metavar="TRAIN", help="Labelled texts or features.")],
     *,
-    model: Annotated[Path, typer.Option("--model", "-m", metavar="FOLDER", help="Where the model goes.")],
+    model: Annotated[Path, typer.Option("--model", "-m", metavar="FOLDER", help="Folder for the model.")],
     method: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", autocompletion=method_names, show_default=f"{DEFAULT}, or that of --recipe"
+            metavar="NAME", autocompletion=method_names, show_default=f"{DEFAULT}, or the method of --recipe"
         ),
     ] = None,
     recipe: RecipeName = None,
@@ -63,7 +63,7 @@ def train(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Your own label tree: node TAB parent on each line.",
+            help="Your own label tree: a node, a tab and its parent on each line.",
             show_default=False,
         ),
     ] = None,
@@ -71,33 +71,32 @@ def train(
         str | None,
         typer.Option(
             metavar="FILE|FRACTION",
-            help="Labelled data, or the share of TRAIN to hold out, to evaluate the model on; a network also "
-            "finds its best epoch there.",
+            help="Validation set to evaluate the model on, or the share of TRAIN to hold out as one; a"
+            " network also chooses its best epoch there.",
             show_default=False,
         ),
     ] = None,
     group: Group = None,
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="Go on from the last state of a training that was killed."),
+        typer.Option("--resume", help="Resume a stopped training from its last checkpoint."),
     ] = False,
     reading: LabelledReading,
 ) -> None:
-    """Train a model.
+    """Train a model on labelled texts or features.
 
-    The settings of a method, for --set: treetop methods hybrid. Published ones, for --recipe: treetop recipes
+    To list the settings of a method: treetop methods hybrid. To list recipes: treetop recipes
 
-    What is held out, to validate or to calibrate, keeps examples of one --group together.
+    With --group, examples that are held out for validation or calibration are drawn as whole groups.
 
-    Finished levels, and states of networks, are kept in FOLDER.unfinished until the model is saved: a
-    training that was stopped or killed goes on from there with --resume and the same data and settings.
+    Checkpoints are kept in FOLDER.unfinished until the model is saved: a training that was stopped or killed
+    resumes from there with --resume and the same data and settings.
 
-    Several GPUs: torchrun --nproc-per-node 4 -m treetop train …
+    On several GPUs: torchrun --nproc-per-node 4 -m treetop train …
     """
     from ..checkpoints import keeping
     from ..machine import is_main_process, peak_memory
     from ..methods import make
-    from ..methods.options import keywords
     from ..store import check_target
 
     check_target(model)
@@ -110,11 +109,11 @@ def train(
     if validation is not None:
         examples, held_out = _hold_out(examples, validation, reading, classifier.config.seed)
     own: dict[str, Any] = {} if tree is None else {"tree": _own_tree(tree, examples, classifier)}
-    if held_out is not None and "validation" in keywords(classifier._fit):
+    if held_out is not None and "validation" in classifier.fit_options():
         own["validation"] = held_out
     unfinished = model.with_name(f"{model.name}.unfinished")
     if resume and is_main_process() and not unfinished.exists():
-        note(f"{unfinished}: there is nothing to go on from, so the training begins anew")
+        note(f"{unfinished}: no checkpoint to resume from; training starts from scratch")
     trained = time.monotonic()
     with keeping(unfinished, resume=resume):
         classifier.fit(examples, **own)
@@ -122,7 +121,7 @@ def train(
             return
         if recipe is not None:
             classifier.statistics["recipe"] = recipe
-        if not resume:  # what was spent before a kill is not known
+        if not resume:  # the time before a kill is not known
             seconds = round(time.monotonic() - trained, 3)
             classifier.statistics["spent"] = {"seconds": seconds, "peak_bytes": peak_memory()}
         with step(f"Saving {model}"):
@@ -135,7 +134,7 @@ def train(
 
 
 def _from_recipe(recipe: str | None, method: str | None) -> tuple[str, Mapping[str, Any]]:
-    """The method to train, and the settings of the recipe."""
+    """The method to train, and the recipe's settings."""
     from ..methods import method_class
     from ..recipes import find_recipe
 
@@ -143,20 +142,20 @@ def _from_recipe(recipe: str | None, method: str | None) -> tuple[str, Mapping[s
         return method or DEFAULT, {}
     found = find_recipe(recipe)
     if method not in (None, found.method):
-        raise ConfigError(f"--recipe {recipe} is for {found.method}, not for {method}")
-    method_class(found.method)  # scores are there of methods that are not here
+        raise ConfigError(f"--recipe {recipe} is for {found.method}, not for {method}: leave out --method")
+    method_class(found.method)  # some recipes have scores of methods that treetop does not have
     if found.settings is None:
-        note(f"{recipe}: no settings are published, only scores; those of {found.method} are used")
+        note(f"{recipe}: only scores are published, no settings; using the defaults of {found.method}")
     for hint in found.notes:
         note(hint)
     return found.method, found.settings or {}
 
 
 def note_saved(model: Path, examples: Dataset, began: float) -> None:
-    """Tells of a new model, and how long it took since ``began``."""
+    """Notes the size of a new model, and the time since ``began``."""
     size = sum(path.stat().st_size for path in model.rglob("*") if path.is_file())
     note(
-        f"{model}: {len(examples.labels):,} labels from {len(examples):,} examples,"
+        f"{model}: {counted(len(examples.labels), 'label')} from {counted(len(examples), 'example')},"
         f" {file_size(size)}, {duration(time.monotonic() - began)}"
     )
 
@@ -164,7 +163,7 @@ def note_saved(model: Path, examples: Dataset, began: float) -> None:
 def _hold_out(
     examples: Dataset, validation: str, reading: LabelledReading, seed: int
 ) -> tuple[Dataset, Dataset]:
-    """The examples to learn from and those to evaluate on."""
+    """The examples to train on and those to validate on."""
     try:
         fraction = float(validation)
     except ValueError:
@@ -173,12 +172,11 @@ def _hold_out(
 
 
 def _own_tree(path: Path, examples: Dataset, classifier: Method) -> LabelTree:
-    from ..methods.options import keywords
     from ..tree import LabelTree, read_taxonomy
 
-    if "tree" not in keywords(classifier._fit):
-        raise ConfigError(f"--tree: {classifier.name} takes no label tree from a file")
+    if "tree" not in classifier.fit_options():
+        raise ConfigError(f"--tree: {classifier.name} takes no label tree from a file; leave out --tree")
     parents = read_taxonomy(path)
     if not any(name in parents for name in examples.labels):
-        raise DataError(f"{path}: lists none of the labels of {examples.source}")
+        raise DataError(f"{path}: lists none of the labels of {examples.source}; use the same names")
     return LabelTree.from_parents(parents, examples.labels)

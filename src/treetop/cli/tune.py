@@ -1,4 +1,4 @@
-"""``treetop tune``: the settings that do best on a part of the training data."""
+"""``treetop tune``: the settings that do best on held-out training data."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import typer
 from ..config import value_text
 from ..errors import ConfigError
 from ..progress import step
+from ..units import counted
 from .methods import method_names
 from .options import (
     Device,
@@ -49,14 +50,16 @@ def tune(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="Labelled texts or features to train on.")],
     *,
     method: Annotated[str, typer.Option(metavar="NAME", autocompletion=method_names)] = DEFAULT,
-    trials: Annotated[int, typer.Option(metavar="N", help="Settings to try, earlier runs included.")] = 48,
+    trials: Annotated[
+        int, typer.Option(metavar="N", help="Number of trials, including those already in the study.")
+    ] = 48,
     model: Annotated[
         Path | None,
         typer.Option(
             "--model",
             "-m",
             metavar="FOLDER",
-            help="Train a model on all of DATA with the best settings.",
+            help="Folder for a model that is trained on all of DATA with the best settings.",
             show_default=False,
         ),
     ] = None,
@@ -66,29 +69,30 @@ def tune(
         typer.Option(
             "--space",
             metavar="NAME=V,V,…",
-            help="Try these values of a setting, or any from LOW..HIGH (LOW..HIGH:log); may be repeated.",
+            help="Values of a setting to try, or a range LOW..HIGH (or LOW..HIGH:log); may be repeated.",
             show_default=False,
         ),
     ] = None,
     validation: Annotated[
-        str, typer.Option(metavar="FRACTION|FILE", help="The share of DATA to measure on, or other data.")
+        str, typer.Option(metavar="FRACTION|FILE", help="Share of DATA to validate on, or a validation set.")
     ] = "0.2",
     group: Group = None,
-    metric: Annotated[str, typer.Option(metavar="NAME@K", help="What is to be best: P@1, nDCG@5, …")] = "P@1",
+    metric: Annotated[str, typer.Option(metavar="NAME@K", help="Metric to maximise: P@1, nDCG@5, …")] = "P@1",
     sampler: Annotated[
-        str, typer.Option(metavar="NAME", help="How settings are drawn: random, or tpe, which learns.")
+        str,
+        typer.Option(metavar="NAME", help="Sampler of settings: random, or tpe, which learns from trials."),
     ] = "random",
     pruning: Annotated[
         bool,
         typer.Option(
-            "--pruning/--no-pruning", help="End poor trials of networks early, where all epochs are alike."
+            "--pruning/--no-pruning", help="Stop poor trials of networks with a constant rate early."
         ),
     ] = True,
     study: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Where the trials are kept; the same command again goes on with them.",
+            help="File that keeps the trials; the same command resumes it.",
             show_default="FOLDER.study.db, or tune.db",
         ),
     ] = None,
@@ -104,13 +108,13 @@ def tune(
     label_texts: LabelTexts = None,
     reading: LabelledReading,
 ) -> None:
-    """Find good settings of a method.
+    """Search for the best settings of a method.
 
-    Each trial trains on most of DATA and is measured on the rest. What is tried by default: treetop methods
-    NAME. A network whose epochs are all alike is tried for 50 at most, until 10 were not better; the model of
-    all of DATA is trained for as many as the best trial took to its best. One whose learning rate changes
-    over the training (schedule, warmup), or which takes a mean of its weights from some share of it on
-    (average), is tried, and then trained, for all of its epochs.
+    Each trial trains on most of DATA and is measured on the rest. To see a search space: treetop methods NAME
+
+    A network with a constant learning rate trains for at most 50 epochs and stops after 10 without
+    improvement; the model of all of DATA trains up to the best epoch of the best trial. A network whose rate
+    changes (schedule, warmup), or whose weights are averaged (average), always trains for all of its epochs.
     """
     from ..store import check_target
     from ..tuning import tune as search
@@ -136,8 +140,7 @@ def tune(
         pruning=pruning,
         study=study,
     )
-    beside = {"group": group, "label_texts": label_texts}
-    command = train_command(tuning, data, model, reading, beside)
+    command = train_command(tuning, data, model, reading, {"group": group, "label_texts": label_texts})
     if json is not None:
         write_text(json, to_json(tuning.to_dict() | {"study": str(study), "command": command}) + "\n")
     if json is None or str(json) != "-":
@@ -146,33 +149,33 @@ def tune(
     if model is not None:
         _train(tuning, examples, model)
     elif json is None or str(json) != "-":
-        show(f"\nTrain with them: {command}")
+        show(f"\nTrain with the best settings: {command}")
 
 
 def parse_space(pairs: list[str] | None) -> dict[str, Values]:
     """``["cnn.filters=96,192"]`` → ``{"cnn.filters": ("96", "192")}``."""
-    from ..search_space import parse_values
+    from ..tuning.space import parse_values
 
     space = {}
     for pair in pairs or ():
         name, separator, values = pair.partition("=")
         if not separator or not name.strip() or not values.strip():
-            raise ConfigError(f"--space wants NAME=V,V,… or NAME=LOW..HIGH, not {pair!r}")
+            raise ConfigError(f"--space needs NAME=V,V,… or NAME=LOW..HIGH, not {pair!r}")
         space[name.strip()] = parse_values(values)
     return space
 
 
 def train_command(
-    tuning: Tuning, data: Path, model: Path | None, reading: LabelledReading, beside: Mapping[str, Any]
+    tuning: Tuning, data: Path, model: Path | None, reading: LabelledReading, more: Mapping[str, Any]
 ) -> str:
-    """What to type for a model with the settings found; ``beside`` are more options about the data."""
+    """The command that trains a model with the settings found; ``more`` are other options about the data."""
     words = ["treetop", "train", str(data), "--method", tuning.method, "--model", str(model or "model")]
     for name, value in tuning.settings.items():
         words += ["--set", f"{name}={value_text(value)}"]
     for option in dataclasses.fields(reading):
         if (value := getattr(reading, option.name)) != option.default:
             words += [f"--{option.name.replace('_', '-')}", value]
-    for name, value in given(beside).items():
+    for name, value in given(more).items():
         words += [f"--{name.replace('_', '-')}", str(value)]
     return shlex.join(words)
 
@@ -205,14 +208,14 @@ def _short(value: Any) -> str:
 
 def _note_counts(tuning: Tuning, study: Path) -> None:
     counts = ", ".join(f"{count} {state}" for state, count in tuning.counts().items() if count)
-    note(f"{study}: {len(tuning.trials)} trials, {counts}")
+    note(f"{study}: {counted(len(tuning.trials), 'trial')}, {counts}")
     errors = [trial for trial in tuning.trials if trial.error is not None]
     if errors:
         note(f"trial {errors[-1].number} failed: {errors[-1].error}")
 
 
 def _train(tuning: Tuning, examples: Dataset, model: Path) -> None:
-    """The model of all examples; one that was killed goes on from its last state."""
+    """Trains the model of all examples; a killed training resumes from its last checkpoint."""
     from ..checkpoints import keeping
 
     began = time.monotonic()

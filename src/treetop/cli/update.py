@@ -1,4 +1,4 @@
-"""``treetop update``: more examples and labels for a trained model."""
+"""``treetop update``: adds examples and labels to a trained model."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ..progress import step
+from ..units import counted
 from .options import LabelledReading, LabelTexts, Model, Threads, given, load_model
 from .reporter import duration, note
 
@@ -21,21 +22,21 @@ def update(
         Path | None,
         typer.Option(
             metavar="OLD",
-            help="What the model was trained on, unless it was trained with --set keep_data=true.",
+            help="Training data of the model, unless it was trained with --set keep_data=true.",
             show_default=False,
         ),
     ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FOLDER", help="Where the model goes.", show_default="MODEL itself"
+            "--output", "-o", metavar="FOLDER", help="Folder for the updated model.", show_default="MODEL"
         ),
     ] = None,
     new_positives: Annotated[
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="Solve a label or cluster again when its texts have grown by more.",
+            help="Retrain the classifier of a label or cluster if its texts have grown by more than SHARE.",
             show_default="the model's setting",
         ),
     ] = None,
@@ -43,7 +44,7 @@ def update(
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="Or when the texts that it is told from its siblings with have grown by more.",
+            help="Retrain it also if its texts and its siblings' have grown by more than SHARE.",
             show_default="the model's setting",
         ),
     ] = None,
@@ -53,7 +54,7 @@ def update(
 ) -> None:
     """Add examples, also of new labels, to a trained model without training it from scratch.
 
-    The vocabulary and the label tree stay; new labels join the tree.
+    The vocabulary stays as it is; new labels are added to the label tree.
     """
     from ..store import check_target
 
@@ -70,8 +71,8 @@ def update(
     classifier.config = trained_with
     with step(f"Saving {target}"):
         classifier.save(target)
-    more = classifier.statistics["labels"] - labels
+    new_labels = classifier.statistics["labels"] - labels
     note(
-        f"{target}: {len(added):,} examples and {more:,} labels more,"
-        f" {classifier.statistics['examples']:,} examples in all, {duration(time.monotonic() - began)}"
+        f"{target}: added {counted(len(added), 'example')} and {counted(new_labels, 'label')};"
+        f" {classifier.statistics['examples']:,} examples in total, {duration(time.monotonic() - began)}"
     )

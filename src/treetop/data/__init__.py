@@ -1,4 +1,4 @@
-"""Room 1: files → `Dataset`. Names are loaded on first use: the table of formats alone costs nothing."""
+"""The data room: files → `Dataset`. Names are loaded on first use: a look at the formats costs nothing."""
 
 from __future__ import annotations
 

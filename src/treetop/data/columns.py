@@ -1,6 +1,6 @@
-"""Columns of texts and labels as they come from Python: lists, arrays, pandas and polars, with their gaps.
+"""Columns of texts and labels as Python has them: lists, arrays, pandas and polars, with missing values.
 
-Neither pandas nor polars is imported: what is one of theirs has imported it.
+Neither pandas nor polars is imported: whoever made a frame has imported its library.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def is_frame(value: Any) -> bool:
     """A pandas or polars frame; a lazy one is refused."""
     polars = sys.modules.get("polars")
     if polars is not None and isinstance(value, polars.LazyFrame):
-        raise DataError("a lazy frame has no rows yet: give frame.collect()")
+        raise DataError("a lazy frame has no rows yet: pass frame.collect()")
     return _is_a(value, "DataFrame")
 
 
@@ -34,7 +34,7 @@ def is_series(value: Any) -> bool:
 
 
 def is_matrix(value: Any) -> bool:
-    """Sparse, an array of numbers, or a frame of nothing but numbers."""
+    """Whether it is sparse, an array of numbers, or a frame of numbers only."""
     if sparse.issparse(value):
         return True
     if isinstance(value, np.ndarray):
@@ -43,14 +43,14 @@ def is_matrix(value: Any) -> bool:
 
 
 def is_missing(value: Any) -> bool:
-    """None, NaN, and what pandas has for them."""
+    """Whether it is None, NaN, or pandas' NA or NaT."""
     if value is None or (isinstance(value, (float, np.floating)) and math.isnan(value)):
         return True
     return type(value).__name__ in ("NAType", "NaTType")
 
 
 def holds_numbers(frame: Any) -> bool:
-    """Whether every column is one of numbers or truth values."""
+    """Whether every column has numbers or Booleans."""
     if _is_polars(frame):
         return all(kind.is_numeric() or str(kind) == "Boolean" for kind in frame.dtypes)
     is_numeric = sys.modules["pandas"].api.types.is_numeric_dtype
@@ -58,7 +58,7 @@ def holds_numbers(frame: Any) -> bool:
 
 
 def numbers_of(frame: Any) -> sparse.coo_matrix | npt.NDArray[np.float32]:
-    """A frame of numbers as a matrix; what is missing is NaN."""
+    """A frame of numbers as a matrix; missing values become NaN."""
     if _is_polars(frame):
         found: npt.NDArray[np.float32] = frame.cast(sys.modules["polars"].Float32).to_numpy()
         return found
@@ -70,7 +70,7 @@ def numbers_of(frame: Any) -> sparse.coo_matrix | npt.NDArray[np.float32]:
 
 
 def column_names(frame: Any) -> list[str]:
-    """The names of a frame's columns, numbers among them as text."""
+    """The names of a frame's columns; numbers become text."""
     return [str(name) for name in frame.columns]
 
 
@@ -80,13 +80,13 @@ def column_at(frame: Any, position: int) -> list[Any]:
 
 
 def values_of(series: Any) -> list[Any]:
-    """The values of a column of pandas or polars, lists as lists."""
+    """The values of a pandas or polars column; lists stay lists."""
     values: list[Any] = series.to_list()
     return values
 
 
 def place_of(values: Any, row: int) -> str:
-    """``row 3``, and where pandas has an index of its own, ``row 3 (index 'b17')``."""
+    """``row 3``, or ``row 3 (index 'b17')`` where pandas has an index of its own."""
     index = getattr(values, "index", None)
     if not _is_a(values, "DataFrame", "Series") or index is None or _is_polars(values) or index[row] == row:
         return f"row {row}"
@@ -94,16 +94,18 @@ def place_of(values: Any, row: int) -> str:
 
 
 def checked_texts(texts: Any, source: str) -> Strings | list[str]:
-    """Texts as a list; whatever is none is refused, with its row."""
+    """Texts as a list; any other value is refused, with its row."""
     if isinstance(texts, Strings):
         return texts
     if isinstance(texts, str) or not isinstance(texts, Iterable) or is_frame(texts):
-        raise DataError(f"{source}: a {type(texts).__name__} is not a list of texts or a matrix")
+        raise DataError(
+            f"{source}: {type(texts).__name__} is not a list of texts or a matrix; pass one of these"
+        )
     listed: list[Any] = list(texts)
     for row, text in enumerate(listed):
         if not isinstance(text, str):
-            what = f"missing ({text})" if is_missing(text) else f"a {type(text).__name__}, not a text"
-            raise DataError(f"{source}: {place_of(texts, row)} is {what}")
+            what = f"missing ({text})" if is_missing(text) else f"{type(text).__name__}, not a text"
+            raise DataError(f"{source}: {place_of(texts, row)} is {what}; drop it, or make it a string")
     return listed
 
 

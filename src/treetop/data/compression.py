@@ -1,4 +1,4 @@
-"""Compressed streams: recognised by their first bytes when read, by the file's suffix when written."""
+"""Compressed streams: recognised by their first bytes on reading, chosen by the file's suffix on writing."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import zstandard
 
 SUFFIXES = (".gz", ".xz", ".zst", ".bz2")
 DAMAGED = (gzip.BadGzipFile, lzma.LZMAError, zlib.error, zstandard.ZstdError)
-"""What a decoder raises on damaged input. A stream that is cut short raises `EOFError` instead; bz2 raises a
-plain `OSError` for damage."""
+"""What decoders raise on damaged input. For a truncated stream they raise `EOFError`; bz2 raises a plain
+`OSError` for damage."""
 
 _CHUNK = 1 << 14
 
@@ -27,9 +27,9 @@ def without_suffix(name: str) -> str:
 
 
 def decompressed(stream: io.BufferedReader) -> io.BufferedReader:
-    """The plain bytes of ``stream``; the stream itself where it is not compressed.
+    """The decompressed bytes of ``stream``, or the stream itself if it is not compressed.
 
-    None of the four signatures is the beginning of a UTF-8 text, save bz2's, of which ten bytes are compared.
+    No UTF-8 text begins with one of the four signatures, except for bz2's, of which ten bytes are compared.
     """
     start = stream.peek(10)
     decoder: Any
@@ -47,9 +47,9 @@ def decompressed(stream: io.BufferedReader) -> io.BufferedReader:
 
 
 def compressing(stream: BinaryIO, name: str) -> BinaryIO:
-    """A stream that compresses into ``stream`` as the suffix of ``name`` says, and closes without closing it.
+    """A stream that compresses into ``stream`` by the suffix of ``name``; closing it leaves ``stream`` open.
 
-    The same content always gives the same bytes (no time stamp).
+    The same content always results in the same bytes (no time stamp).
     """
     if name.endswith(".gz"):
         return cast(BinaryIO, gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0))
@@ -63,7 +63,7 @@ def compressing(stream: BinaryIO, name: str) -> BinaryIO:
 
 
 class _ZstdReader(io.RawIOBase):
-    """Frames one after the other. Unlike zstandard's own reader it tells a cut stream from a finished one."""
+    """Reads frame after frame. Unlike zstandard's own reader, it detects a truncated stream."""
 
     def __init__(self, stream: io.BufferedReader) -> None:
         self._stream = stream

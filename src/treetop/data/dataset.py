@@ -1,4 +1,4 @@
-"""`Dataset`: what every reader gives and every method takes."""
+"""`Dataset`: texts or features with their labels, as readers return them and methods take them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from scipy import sparse
 from ..errors import DataError
 from ..sparse import is_checked
 from ..strings import Strings
+from ..units import counted
 from .columns import (
     checked_texts,
     is_frame,
@@ -31,11 +32,11 @@ if TYPE_CHECKING:
 
 Rows = npt.NDArray[np.int64] | slice | Sequence[int]
 _BLOCK = 1 << 20
-"""Entries that are checked at a time."""
+"""Entries checked at a time."""
 
 
 class FrameColumns(TypedDict, total=False):
-    """What `Dataset.from_frame` can be told."""
+    """The options of `Dataset.from_frame`."""
 
     text: str | Sequence[str]
     labels: str | Sequence[str] | None
@@ -54,18 +55,18 @@ class Dataset:
     """The label vocabulary: column ``j`` of `Y` is the label ``labels[j]``."""
     texts: Strings | None = None
     X: sparse.csr_matrix | None = None
-    """Feature matrix (float32), for those who bring their own features."""
+    """Feature matrix (float32), for data that come with features."""
     Y: sparse.csr_matrix | None = None
-    """Examples × labels (float32; 1, or a relevance weight). None where nothing is labelled."""
+    """Examples × labels (float32; 1, or a relevance weight). None for unlabelled data."""
     ids: Strings | None = None
     label_texts: Strings | None = None
     """A readable name or description of every label, aligned with `labels`."""
     groups: Strings | None = None
     """The group of each example: a split by group keeps a group on one side."""
     label_rows: npt.NDArray[np.bool_] | None = None
-    """Which rows are texts of labels: there to learn from, never to be judged by."""
+    """Which rows are texts of labels: for training, never for evaluation."""
     source: str = "the data"
-    """Where it came from, for messages."""
+    """Where it comes from, for messages."""
 
     def __post_init__(self) -> None:
         if self.texts is None and self.X is None:
@@ -78,14 +79,19 @@ class Dataset:
             column = getattr(self, name)
             rows = None if column is None else column.shape[0] if name in ("X", "Y") else len(column)
             if rows is not None and rows != len(self):
-                raise DataError(f"{self.source}: {rows:,} rows of {name} but {len(self):,} examples")
+                raise DataError(
+                    f"{self.source}: {counted(rows, 'row')} of {name} but {counted(len(self), 'example')};"
+                    " each example needs one row"
+                )
         if self.Y is not None and self.Y.shape[1] != len(self.labels):
             raise DataError(
-                f"{self.source}: {self.Y.shape[1]:,} label columns but {len(self.labels):,} label names"
+                f"{self.source}: {counted(self.Y.shape[1], 'label column')} but"
+                f" {counted(len(self.labels), 'label name')}; each column needs one name"
             )
         if self.label_texts is not None and len(self.label_texts) != len(self.labels):
             raise DataError(
-                f"{self.source}: {len(self.label_texts):,} label texts but {len(self.labels):,} labels"
+                f"{self.source}: {counted(len(self.label_texts), 'label text')} but"
+                f" {counted(len(self.labels), 'label')}; each label needs one text"
             )
 
     @classmethod
@@ -98,10 +104,10 @@ class Dataset:
         groups: Iterable[str] | None = None,
         source: str = "the data",
     ) -> Dataset:
-        """Texts and, for each, its labels by name; a string alone is one label.
+        """Texts and the label names of each; a single string is one label.
 
-        Both may be columns of pandas or polars. Labels may also be a matrix with a column for each label
-        (dense, sparse, or a frame, whose columns name them).
+        Both may be pandas or polars columns. Labels may also be a matrix with a column for each label: dense,
+        sparse, or a frame, whose column names are the labels.
         """
         vocabulary, Y = (Strings.of([]), None) if labels is None else labels_of(labels, source)
         return cls(
@@ -125,9 +131,9 @@ class Dataset:
         label_texts: Iterable[str] | None = None,
         source: str = "the data",
     ) -> Dataset:
-        """A feature matrix and a label matrix (dense, sparse, or frames), or the label names of each row.
+        """A feature matrix, and a label matrix or the label names of each row; matrices may be frames.
 
-        Unnamed labels are "0", "1", …, or the columns of the frame.
+        Without names, the labels are "0", "1", …, or the column names of a frame.
         """
         names = Strings.of([])
         if Y is not None:
@@ -146,16 +152,16 @@ class Dataset:
 
     @classmethod
     def from_frame(cls, frame: Any, **columns: Unpack[FrameColumns]) -> Dataset:
-        """A pandas or polars frame with a row for each example. All of these may be left out:
+        """A pandas or polars frame with a row for each example. All options have defaults:
 
         - ``text``: the column of the text, by default ``"text"``; ``"title,abstract"`` or a list joins
           several, a line each.
         - ``labels``: the column of the labels, by default ``"labels"``: lists of names, single names, or
-          several names in a string, cut at ``label_separator`` or as in a CSV file. A list of columns: each
-          is a label, given where it is not 0. None: there are no labels.
-        - ``id``: the column of the example's name, by default ``"id"`` if there is one; ``group``: that of
+          several names in a string, split at ``label_separator`` or as in a CSV file. For a list of columns,
+          each is a label of the rows where it is not 0. None: unlabelled.
+        - ``id``: the column of the example's name, by default ``"id"`` if it exists; ``group``: the column of
           its group.
-        - ``source``: what messages call the frame.
+        - ``source``: the name of the frame in messages.
         """
         from .frames import from_frame
 
@@ -176,7 +182,7 @@ class Dataset:
     @overload
     def __getitem__(self, rows: Rows) -> Dataset: ...
     def __getitem__(self, rows: int | Rows) -> tuple[str | None, list[str]] | Dataset:
-        """``dataset[7]`` is one text and its label names; a slice or index array a smaller `Dataset`."""
+        """``dataset[7]`` is one text and its label names; a slice or index array, a smaller `Dataset`."""
         if isinstance(rows, (int, np.integer)):
             row = range(len(self))[int(rows)]
             return (None if self.texts is None else self.texts[row]), self.labels_of(row)
@@ -211,7 +217,7 @@ class Dataset:
 
     @property
     def label_counts(self) -> npt.NDArray[np.int64]:
-        """Examples of each label."""
+        """The number of examples of each label."""
         if self.Y is None:
             return np.zeros(len(self.labels), np.int64)
         return np.bincount(self.Y.indices, minlength=len(self.labels)).astype(np.int64)
@@ -221,13 +227,13 @@ class Dataset:
     ) -> tuple[Dataset, Dataset]:
         """The larger and the smaller part (``fraction`` of the examples), at random but repeatable.
 
-        With ``by_group`` whole groups are drawn, so that no group stands on both sides.
+        With ``by_group`` whole groups are drawn, so that no group is on both sides.
         """
         first, second = split_rows(len(self), fraction, seed, self.group_codes() if by_group else None)
         return self[first], self[second]
 
     def aligned_to(self, labels: Strings) -> Dataset:
-        """The same examples with ``labels`` as the first columns; labels not among them come after."""
+        """The same examples with ``labels`` as the first columns, followed by the data set's other labels."""
         if self.labels is labels or self.labels == labels:
             return dataclasses.replace(self, labels=labels)
         known = labels.positions
@@ -241,18 +247,18 @@ class Dataset:
         return dataclasses.replace(self, labels=merged, Y=Y, label_texts=None)
 
     def with_label_texts(self, texts: dict[str, str]) -> Dataset:
-        """Label texts by label name; a label that is not listed keeps its own name as its text."""
+        """Label texts by label name; a label that is not listed has its name as its text."""
         return dataclasses.replace(
             self, label_texts=Strings.of(texts.get(name, name) for name in self.labels)
         )
 
     def with_label_examples(self) -> Dataset:
-        """With the text of every label that occurs as one more example of it, after all others.
+        """Adds the text of every label that occurs as one more example of that label, after all others.
 
-        A label without a text has its name; texts without a letter say nothing and are left out.
+        A label without a text uses its name; texts without a letter are left out.
         """
         if self.texts is None or self.Y is None or self.X is not None:
-            raise DataError(f"{self.source}: labels can be examples only where examples are labelled texts")
+            raise DataError(f"{self.source}: label_examples needs labelled texts; turn it off for other data")
         if self.label_rows is not None:
             return self
         names = self.label_texts or self.labels
@@ -271,13 +277,13 @@ class Dataset:
         )
 
     def example_rows(self) -> npt.NDArray[np.int64]:
-        """The rows that are no texts of labels."""
+        """The rows that are not texts of labels."""
         return np.arange(len(self)) if self.label_rows is None else np.flatnonzero(~self.label_rows)
 
     def hold_out(
         self, fraction: float, seed: int, groups: npt.NDArray[np.int64] | None
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Rows to learn from, with all texts of labels, and rows to judge by: whole ``groups``, if given."""
+        """Rows to train on, with all texts of labels, and held-out rows: whole ``groups``, if given."""
         examples = self.example_rows()
         _, drawn = split_rows(len(examples), fraction, seed, None if groups is None else groups[examples])
         return np.setdiff1d(np.arange(len(self)), examples[drawn]), examples[drawn]
@@ -291,7 +297,7 @@ class Dataset:
 
 
 def _names_of(names: Iterable[Any] | None) -> Strings | None:
-    """Ids or groups; numbers are names too."""
+    """Ids or groups as text; numbers are allowed."""
     return names if names is None or isinstance(names, Strings) else Strings.of(map(str, names))
 
 
@@ -306,7 +312,7 @@ def split_rows(
     if not 0 < fraction < 1:
         raise DataError(f"a split fraction must lie between 0 and 1, not {fraction}")
     if rows < 2:
-        raise DataError(f"cannot split {rows} example(s) into two parts")
+        raise DataError(f"cannot split {counted(rows, 'example')} into two parts; at least two are needed")
     rng = np.random.default_rng(seed)
     wanted = min(max(round(rows * fraction), 1), rows - 1)
     held_out = np.zeros(rows, bool)
@@ -315,7 +321,7 @@ def split_rows(
     else:
         sizes = np.bincount(groups)
         if len(sizes) < 2:
-            raise DataError("cannot split by group: all examples are in one group")
+            raise DataError("cannot split by group: all examples are in one group; split without groups")
         order = rng.permutation(len(sizes))
         before = np.cumsum(sizes[order]) - sizes[order]
         chosen = order[before < wanted]
@@ -325,7 +331,7 @@ def split_rows(
 
 
 def labels_of(labels: Any, source: str) -> tuple[Strings, Any]:
-    """Label sets, or a matrix with a column for each label → vocabulary and examples × labels matrix."""
+    """The vocabulary and the examples × labels matrix of label sets, or of a matrix with a column a label."""
     if not is_matrix(labels):
         return index_labels(labels)
     if is_frame(labels):
@@ -337,12 +343,12 @@ def labels_of(labels: Any, source: str) -> tuple[Strings, Any]:
 
 
 def index_labels(labels: Iterable[Any], before: str = "") -> tuple[Strings, sparse.csr_matrix]:
-    """Label names of each example → sorted vocabulary and examples × labels matrix.
+    """The sorted vocabulary and the examples × labels matrix of the label names of each example.
 
     Messages begin with ``before``.
     """
     if isinstance(labels, str) or not isinstance(labels, Iterable) or is_frame(labels):
-        raise DataError(f"{before}the labels are a {type(labels).__name__}, not a list of label lists")
+        raise DataError(f"{before}the labels are a {type(labels).__name__}; pass a list of label lists")
     indexer = LabelIndexer()
     column: Iterable[Any] = values_of(labels) if is_series(labels) else labels
     for row, names in enumerate(column):
@@ -355,14 +361,14 @@ def index_labels(labels: Iterable[Any], before: str = "") -> tuple[Strings, spar
 
 def _flaw_of(names: Any) -> str:
     if is_missing(names):
-        return f"are missing ({names}); an example without labels has an empty list"
+        return f"are missing ({names}); an example without labels needs an empty list"
     if not isinstance(names, Iterable):
-        return f"are a {type(names).__name__}, not a list of names"
-    return f"have a gap: {list(names)!r}"
+        return f"are of type {type(names).__name__}; give a list of names"
+    return f"have a missing name; leave it out: {list(names)!r}"
 
 
 def _are_names(labels: Any) -> bool:
-    """Whether there is a label name among them: then they are no matrix, but the labels of each row."""
+    """Whether a label name is among them: they are then the labels of each row, not a matrix."""
     if is_matrix(labels) or is_frame(labels) or not isinstance(labels, Iterable):
         return False
     rows = ((row,) if isinstance(row, str) or not isinstance(row, Iterable) else row for row in labels)
@@ -396,11 +402,11 @@ class LabelIndexer:
 
 
 def distinct_names(labels: Strings, source: str) -> Strings:
-    """The same label names; one that stands for two labels is refused."""
+    """The same label names, which must differ from each other."""
     seen: set[str] = set()
     for name in labels:
         if name in seen:
-            raise DataError(f"{source}: the label name {name!r} is given twice")
+            raise DataError(f"{source}: the label name {name!r} is given twice; rename one of the labels")
         seen.add(name)
     return labels
 
@@ -414,7 +420,7 @@ def feature_matrix(X: Any, source: str) -> sparse.csr_matrix:
         bad = np.flatnonzero(~np.isfinite(matrix.data[start : start + _BLOCK]))
         if len(bad):
             row = int(np.searchsorted(matrix.indptr, start + bad[0], side="right")) - 1
-            raise DataError(f"{source}: the features of row {row} contain NaN or infinity")
+            raise DataError(f"{source}: the features of row {row} contain NaN or infinity; replace them")
     return matrix
 
 
@@ -438,12 +444,12 @@ def label_matrix(Y: Any, source: str) -> sparse.csr_matrix:
 def _as_csr(values: Any, source: str, what: str) -> sparse.csr_matrix:
     if is_frame(values):
         if not is_matrix(values):
-            raise DataError(f"{source}: the {what} are a frame with columns that hold no numbers")
+            raise DataError(f"{source}: the {what} are a frame with columns that are not numbers; drop these")
         values = numbers_of(values)
     try:
         matrix = sparse.csr_matrix(values, dtype=np.float32)
     except (TypeError, ValueError) as error:
-        raise DataError(f"{source}: the {what} are not a numeric matrix ({error})") from None
+        raise DataError(f"{source}: the {what} are not a matrix of numbers ({error})") from None
     if matrix.nnz and (matrix.indices.min() < 0 or matrix.indices.max() >= matrix.shape[1]):
         raise DataError(f"{source}: a column id of the {what} lies outside 0…{matrix.shape[1] - 1}")
     if not matrix.has_canonical_format:

@@ -1,4 +1,4 @@
-"""A hash that tells other data apart."""
+"""A hash of data sets, which differs where the data differ."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .dataset import Dataset
 
 
 def data_digest(*several: Dataset) -> str:
-    """Of everything in data sets that a training may look at: texts, labels, features, groups."""
+    """Hashes everything that training may use: texts, labels, features, groups."""
     parts: list[Any] = []
     for data in several:
         for strings in (data.labels, data.texts, data.label_texts, data.groups):
@@ -21,7 +21,7 @@ def data_digest(*several: Dataset) -> str:
 
 
 def string_arrays(strings: Strings | None) -> list[Any]:
-    """For `digest_of`."""
+    """The arrays of a list of strings, for `digest_of`."""
     if strings is None:
         return [None]
     compact = strings.compact()

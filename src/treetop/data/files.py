@@ -1,4 +1,4 @@
-"""Files in and out: `Input` gives numbered UTF-8 lines, `Output` makes files appear only when complete."""
+"""`Input` reads numbered UTF-8 lines; `Output` writes files that appear only when they are complete."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BOM = b"\xef\xbb\xbf"
 class Input:
     """A file, a folder, or (``"-"``) standard input, opened on first use.
 
-    ``name`` is how messages call it; ``path`` is None for standard input.
+    ``name`` is its name in messages; ``path`` is None for standard input.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -50,13 +50,13 @@ class Input:
     def file_path(self) -> Path:
         """The path, for formats that need a real file."""
         if self.path is None:
-            raise DataError("this format cannot be read from standard input: give a file")
+            raise DataError("this format cannot be read from standard input: name a file")
         if self.path.is_dir():
-            raise DataError(f"{self.name}: is a folder, not a file")
+            raise DataError(f"{self.name}: is a folder, not a file; name a file")
         return self.path
 
     def unpacked(self) -> Path | io.BytesIO:
-        """For libraries that read files themselves: the path, or what a compressed file holds."""
+        """For libraries that read files themselves: the path, or the content of a compressed file."""
         path = self.file_path()
         return (
             path
@@ -65,7 +65,7 @@ class Input:
         )
 
     def first_line(self) -> str:
-        """The first line that is not blank, for recognising the format; `lines` still gives it."""
+        """The first line that is not blank, for recognising the format; `lines` still yields it."""
         for line in self._pieces(io.BufferedReader.readline):
             self._seen.append(line)
             text = line.removeprefix(_BOM).decode(errors="replace")
@@ -80,7 +80,7 @@ class Input:
             yield number, text if keep_ends else text.removesuffix("\n").removesuffix("\r")
 
     def blocks(self, size: int = 1 << 24) -> Iterator[bytearray]:
-        """The lines that `lines` has not given yet, as bytes: whole lines, about ``size`` bytes at a time."""
+        """The lines that `lines` has not yielded, as bytes: whole lines, about ``size`` bytes at a time."""
         block = bytearray()
         for piece in self._unread(lambda stream: stream.read(size)):
             end = piece.rfind(b"\n") + 1
@@ -93,28 +93,32 @@ class Input:
             yield block
 
     def decoded(self, line: bytes, number: int) -> str:
-        """A line as text; bytes that are not UTF-8 are refused."""
+        """A line as text, which must be UTF-8."""
         try:
             return line.decode()
         except UnicodeDecodeError as error:
             found = f"byte 0x{error.object[error.start]:02x} at position {error.start}"
-            raise DataError(f"{self.name} line {number}: not valid UTF-8 ({found})") from None
+            raise DataError(
+                f"{self.name} line {number}: not valid UTF-8 ({found}); save it as UTF-8"
+            ) from None
 
     def _unread(self, read: Callable[[io.BufferedReader], bytes]) -> Iterator[bytes]:
-        """What `first_line` has looked at, and then the rest."""
+        """The lines that `first_line` has read, and then the rest."""
         while self._seen:
             yield self._seen.popleft()
         yield from self._pieces(read)
 
     def _pieces(self, read: Callable[[io.BufferedReader], bytes]) -> Iterator[bytes]:
         try:
-            # Not the stream itself: a generator that is left early closes what it yields from.
+            # Not `yield from` the stream: a generator that is not exhausted closes what it yields from.
             while piece := read(self._opened()):
                 yield piece
         except EOFError:
-            raise DataError(f"{self.name}: the compressed file is cut short") from None
+            raise DataError(f"{self.name}: the compressed file is truncated; fetch it again") from None
         except DAMAGED as error:
-            raise DataError(f"{self.name}: the compressed file is damaged ({error})") from None
+            raise DataError(
+                f"{self.name}: the compressed file is damaged ({error}); fetch it again"
+            ) from None
         except OSError as error:
             raise DataError(f"{self.name}: cannot be read ({error.strerror or error})") from None
 
@@ -132,11 +136,11 @@ class Input:
 
 
 class Output:
-    """Files written under temporary names in their own folders, renamed when the ``with`` block ends well.
+    """Files written under temporary names in their own folders, and renamed when the ``with`` block succeeds.
 
     An error inside the block leaves every earlier file as it was. A pipe or a device is written to directly,
-    never replaced. Text files are UTF-8 with LF line ends;
-    ``.gz``, ``.xz``, ``.zst`` and ``.bz2`` are compressed.
+    never replaced. Text files are UTF-8 with LF line ends; ``.gz``, ``.xz``, ``.zst`` and ``.bz2`` are
+    compressed.
     """
 
     def __init__(self) -> None:
@@ -149,24 +153,24 @@ class Output:
         return self
 
     def folder(self, path: Path) -> None:
-        """A folder that is there, or is made and stays if something is written into it."""
+        """Creates a folder where there is none; it is removed again if nothing is written into it."""
         if not path.is_dir():
             path.mkdir()
             self._folders.append(path)
 
     def replaced(self, folder: Path) -> None:
-        """A folder that is removed when everything is written."""
+        """Removes a folder once everything is written."""
         self._obsolete.append(folder)
 
     def _temporary(self, path: Path) -> Path:
         """The name that ``path`` has until it is complete."""
         if path.is_dir():
-            raise DataError(f"{path}: is a folder, not a file")
+            raise DataError(f"{path}: is a folder, not a file; add a file name")
         if not path.parent.is_dir():
-            raise DataError(f"{path}: the folder {path.parent} does not exist")
+            raise DataError(f"{path}: the folder {path.parent} does not exist; create it first")
         if path.exists() and not path.is_file():
             return path
-        path = path.resolve()  # a link stays a link
+        path = path.resolve()  # a link remains a link
         temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
         self._renames.append((temporary, path))
         return temporary
@@ -197,7 +201,7 @@ class Output:
 
 
 def with_any_suffix(path: Path) -> Path | None:
-    """``path`` itself, or ``path`` with a compression suffix; None where neither exists."""
+    """``path`` itself or with a compression suffix, whichever exists; else None."""
     candidates = [path, *(path.with_name(path.name + suffix) for suffix in SUFFIXES)]
     return next((candidate for candidate in candidates if candidate.is_file()), None)
 

@@ -12,7 +12,7 @@ SPLITS = ("train", "test", "valid", "validation", "dev")
 
 
 def split_files(folder: Path) -> dict[str, Path]:
-    """The file of every split there is."""
+    """The file of each split."""
     files: dict[str, Path] = {}
     for entry in sorted(folder.iterdir()):
         split = Path(without_suffix(entry.name)).stem
@@ -20,6 +20,6 @@ def split_files(folder: Path) -> dict[str, Path]:
         if split not in SPLITS or format is None or format.name == "txt":
             continue
         if split in files:
-            raise DataError(f"{folder}: holds {files[split].name} and {entry.name}; name the one to read")
+            raise DataError(f"{folder}: contains {files[split].name} and {entry.name}; name the one to read")
         files[split] = entry
     return files

@@ -1,4 +1,4 @@
-"""pandas and polars frames → `Dataset`: which columns hold what."""
+"""pandas and polars frames → `Dataset`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .formats.fields import join_texts, missing_field, text_fields
 from .formats.label_cells import LabelCells
 
 TextColumns = str | Sequence[str]
-"""One column, or several that are joined, a line each: a list, or ``"title,abstract"``."""
+"""A column, or several to join, a line each: a list, or ``"title,abstract"``."""
 
 
 def from_frame(
@@ -32,7 +32,7 @@ def from_frame(
 ) -> Dataset:
     """See `Dataset.from_frame`."""
     if not is_frame(frame):
-        raise DataError(f"{source}: a {type(frame).__name__} is not a pandas or polars frame")
+        raise DataError(f"{source}: {type(frame).__name__} is not a pandas or polars frame; pass one")
     columns = _Columns(frame, source)
     texts = columns.texts(text)
     if labels is None or (labels == "labels" and not need_labels and labels not in columns.names):
@@ -61,16 +61,19 @@ class _Columns:
     def texts(self, text: TextColumns) -> list[str]:
         fields = text_fields(text, self.names) if isinstance(text, str) else list(text)
         if not fields:
-            raise DataError(f"{self.source}: no text column is named")
+            raise DataError(f"{self.source}: no text column is named; name one with text=")
         parts = [self.values(name, "text=") for name in fields]
         joined = []
         for row, cells in enumerate(zip(*parts, strict=True)):
             there = [cell for cell in cells if not is_missing(cell)]
             if not there:
-                raise self.error(row, f"the text in {','.join(fields)!r} is missing")
+                raise self.error(
+                    row, f"the text in {','.join(fields)!r} is missing; fill it in or drop the row"
+                )
             for cell in there:
                 if not isinstance(cell, str):
-                    raise self.error(row, f"{','.join(fields)!r} holds a {type(cell).__name__}, not a text")
+                    kind = type(cell).__name__
+                    raise self.error(row, f"{','.join(fields)!r} has type {kind}; make it a string")
             joined.append(there[0] if len(fields) == 1 else join_texts(there))
         return joined
 
@@ -79,7 +82,7 @@ class _Columns:
         values = self.values(column, "labels=")
         for row, value in enumerate(values):
             if is_missing(value):
-                raise self.error(row, f"{column!r} is missing; an example without labels has an empty list")
+                raise self.error(row, f"{column!r} is missing; an example without labels needs an empty list")
         if values and all(isinstance(value, str) for value in values):
             cells, indexer = LabelCells(self.source, first_row=0), LabelIndexer()
             for value in values:
@@ -92,7 +95,7 @@ class _Columns:
         return index_labels(sets, f"{self.source}: ")
 
     def indicators(self, columns: Sequence[str]) -> tuple[Strings, sparse.csr_matrix]:
-        """A label for each column, given where it is not 0."""
+        """A label for each column; rows where it is not 0 have the label."""
         positions = [self.position(name, "labels=") for name in columns]
         chosen = (
             self.frame[:, positions] if not hasattr(self.frame, "iloc") else self.frame.iloc[:, positions]
@@ -104,7 +107,7 @@ class _Columns:
         values = self.values(column, option)
         for row, value in enumerate(values):
             if is_missing(value):
-                raise self.error(row, f"{column!r} is missing")
+                raise self.error(row, f"{column!r} is missing; fill it in or drop the row")
         return [str(value) for value in values]
 
     def values(self, column: str, option: str) -> list[Any]:
@@ -115,7 +118,9 @@ class _Columns:
         if name not in self.names:
             raise missing_field(self.source, name, self.names, option, kind="column")
         if self.names.count(name) > 1:
-            raise DataError(f"{self.source}: there are {self.names.count(name)} columns {name!r}")
+            raise DataError(
+                f"{self.source}: {self.names.count(name)} columns are named {name!r}; rename them"
+            )
         return self.names.index(name)
 
     def error(self, row: int, what: str) -> DataError:
@@ -123,16 +128,16 @@ class _Columns:
 
 
 def indicator_labels(frame: Any, source: str) -> tuple[Strings, Any]:
-    """A frame with a column of 0 and 1 for each label: their names, and the matrix."""
+    """The names and the matrix of a frame with a column of 0 and 1 for each label."""
     return distinct_names(Strings.of(column_names(frame)), source), numbers_of(frame)
 
 
 def labelled(data: Any, what: str, *, text: TextColumns | None = None, labels: str | None = None) -> Dataset:
-    """A `Dataset`, or a frame as one; ``what`` begins the sentence for anything else."""
+    """A `Dataset`, or a frame as one; ``what`` begins the error for anything else."""
     if is_frame(data):
         return from_frame(data, text=text or "text", labels=labels or "labels")
     if not isinstance(data, Dataset):
         raise DataError(f"{what} a labelled Dataset, or a frame of texts and labels")
     if text is not None or labels is not None:
-        raise DataError("text= and labels= name the columns of a frame, and there is none")
+        raise DataError("text= and labels= name the columns of a frame; leave them out for a Dataset")
     return data

@@ -1,4 +1,4 @@
-"""`read`: any supported file → `Dataset`."""
+"""`read`: any supported file or folder → `Dataset`."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ def read(
     """Read a file (plain, or compressed with gzip, xz, zstd or bz2), a folder, or ``"-"`` (standard input).
 
     Args:
-        format: a name from `FORMATS`; by default it is told from the file's name and first line.
+        format: a name from `FORMATS`; by default it is recognised from the file's name and first line.
         text: the field or column of the text; ``"title,abstract"`` joins two, a line each. Columns of a table
             may be given by number from 0.
         labels: the field or column of the labels.
-        id: the field or column of the example's name; the default one may be missing.
+        id: the field or column of the example's name; optional if it is "id".
         group: the field or column of the group, for splits that keep groups on one side.
-        label_texts: a TSV or CSV file of label and readable name.
-        label_separator: between labels in one string; see `formats.label_cells` for what is guessed.
-        need_labels: refuse data without labels. If False, labels are read where there are any.
-        split: which split of a folder to read, such as "train" or "test".
+        label_texts: a TSV or CSV file of labels and their readable names.
+        label_separator: the separator of labels in one string; see `formats.label_cells` for the default.
+        need_labels: refuse data without labels. If False, labels are optional.
+        split: the split of a folder to read, such as "train" or "test".
     """
     if label_separator == "":
-        raise ConfigError("the label separator must not be empty")
+        raise ConfigError("the label separator must not be empty: leave it out to detect it")
     if format is None or not named_format(format).is_a_folder:
         path, split = _file_of_split(path, split)
     options = ReadOptions(text, labels, id, group, label_separator, need_labels, split)
@@ -58,23 +58,23 @@ def read(
 def _file_of_split(
     path: str | os.PathLike[str], split: str | None
 ) -> tuple[str | os.PathLike[str], str | None]:
-    """Of a folder with a file for each split, the file to read."""
+    """The file to read from a folder with a file for each split."""
     files = split_files(Path(path)) if Path(path).is_dir() else {}
     return (files[choose_split(str(path), list(files), split)], None) if files else (path, split)
 
 
 def _check_options(source: Input, format: Format, options: ReadOptions) -> None:
     if options.group is not None and not format.has_fields:
-        raise DataError(f"{source.name}: {format.name} has no groups; --group is for files with named fields")
+        raise DataError(f"{source.name}: {format.name} has no groups; leave out --group")
     if options.split is not None and (format.is_folder or not source.is_folder):
         what = "data set" if format.is_folder else "file"
         raise DataError(f"{source.name}: is one {what}, not a folder of splits; leave out --split")
     if source.is_folder and not format.is_a_folder:
-        raise DataError(f"{source.name}: is a folder, not a file")
+        raise DataError(f"{source.name}: is a folder, not a file; name a file")
 
 
 def _with_label_texts(dataset: Dataset, path: str | os.PathLike[str]) -> Dataset:
-    """Rows of label and readable name; an empty name leaves the label's own."""
+    """Reads rows of label and readable name; for an empty name, the label is its own."""
     from .formats import csv, tsv
 
     texts: dict[str, str] = {}
@@ -82,9 +82,9 @@ def _with_label_texts(dataset: Dataset, path: str | os.PathLike[str]) -> Dataset
         is_csv = Path(without_suffix(source.name)).suffix.lower() == ".csv"
         for line, row in csv.split_rows(source) if is_csv else tsv.split_rows(source):
             if len(row) < 2:
-                raise DataError(f"{source.name} line {line}: expected a label and its text, found one column")
+                raise DataError(f"{source.name} line {line}: only one column; give a label and its text")
             if row[1]:
                 texts[row[0]] = row[1]
     if not any(name in texts for name in dataset.labels):
-        raise DataError(f"{source.name}: lists none of the labels of {dataset.source}")
+        raise DataError(f"{source.name}: lists none of the labels of {dataset.source}; use the same names")
     return dataset.with_label_texts(texts)

@@ -1,4 +1,4 @@
-"""What a data set looks like: sizes, the long tail of its labels, duplicates, what a test split shares."""
+"""Statistics of a data set: sizes, the long tail of its labels, duplicates, and what a test split shares."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BUCKETS = ((1, 1), (2, 5), (6, 10), (11, 100), (101, 1000), (1001, None))
 
 @dataclass(frozen=True)
 class Spread:
-    """A distribution of counts in three numbers (0 where there is nothing to count)."""
+    """A distribution of counts in three numbers; 0 if it is empty."""
 
     mean: float
     median: float
@@ -32,7 +32,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Bucket:
-    """Labels by how many texts they have."""
+    """The labels with a number of texts in some range."""
 
     texts: str
     """"1", "2-5", … ">1000"."""
@@ -42,22 +42,22 @@ class Bucket:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A second split, seen from the first."""
+    """A second split, compared with the first."""
 
     examples: int
     duplicate_texts: int | None
-    """Texts of the second split that also stand in the first; None without texts."""
+    """Texts of the second split that are also in the first; None without texts."""
     unseen_labels: int
     """Labels used in the second split and never in the first."""
     unseen_occurrences: int
-    """How often they are used."""
+    """The number of times that they are used."""
     unseen_share: float
-    """Their share of the second split's label occurrences: what no model trained on the first can find."""
+    """Their share of the second split's label occurrences, which no model trained on the first can find."""
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """The figures `describe` gives. Text figures are None where there are only features."""
+    """What `describe` returns. Statistics of texts are None if the data have only features."""
 
     source: str
     examples: int
@@ -66,14 +66,14 @@ class Statistics:
     """Labels in the vocabulary."""
     labels_used: int
     occurrences: int
-    """Pairs of a text and a label."""
+    """The number of pairs of a text and one of its labels."""
     labels_per_text: Spread
     texts_without_labels: int
     texts_per_label: Spread
     """Over the labels that are used."""
     buckets: tuple[Bucket, ...]
     head_share: float
-    """Share of the occurrences that falls to the most frequent tenth of the used labels."""
+    """The share of occurrences that belong to the most frequent tenth of the used labels."""
     words_per_text: Spread | None
     empty_texts: int | None
     duplicate_texts: int | None
@@ -86,7 +86,7 @@ class Statistics:
 
 
 def describe(dataset: Dataset, other: Dataset | None = None) -> Statistics:
-    """The figures of one data set and, with ``other`` (a test split), what the two have in common."""
+    """The statistics of a data set and, with ``other`` (a test split), what the two have in common."""
     counts = dataset.label_counts
     used = np.sort(counts[counts > 0])[::-1]
     occurrences = int(used.sum())
@@ -114,7 +114,7 @@ def describe(dataset: Dataset, other: Dataset | None = None) -> Statistics:
 
 
 def word_counts(texts: Strings) -> Counts:
-    """Words, separated by white space, of every text."""
+    """The number of words, separated by white space, of every text."""
     return np.fromiter((len(text.split()) for text in texts), np.int64, len(texts))
 
 
@@ -127,12 +127,12 @@ def long_tail_plot(counts: npt.ArrayLike, width: int = 64, height: int = 14) -> 
     used = np.sort(np.asarray(counts, np.int64))[::-1]
     used = used[used > 0]
     if not len(used):
-        raise DataError("there is no label to plot")
+        raise DataError("no label is used, so there is no tail to plot; give labelled data")
     top, last = f"{used[0]:,}", f"{len(used):,}"
     gutter = max(len(top), len("texts"))
     columns, rows = width - gutter - 2, height - 2
     if rows < 2 or columns < len(last) + len("rank") + 4:
-        raise DataError(f"a plot of {width} × {height} characters is too small")
+        raise DataError(f"a plot of {width} × {height} characters is too small; make it larger")
 
     dots = np.zeros((4 * rows, 2 * columns), bool)
     ranks = np.rint(len(used) ** np.linspace(0, 1, 2 * columns)).astype(np.int64)
@@ -160,7 +160,7 @@ def _spread(counts: Counts) -> Spread:
 
 
 def frequency_buckets(used: Counts) -> tuple[Bucket, ...]:
-    """The long tail in a few numbers: labels in use by how many texts they have."""
+    """The long tail in a few numbers: used labels by their number of texts."""
     buckets = []
     for low, high in _BUCKETS:
         inside = used[(used >= low) & (used <= (high or used.max(initial=0)))]
@@ -185,7 +185,7 @@ def _compare(first: Dataset, second: Dataset, hashes: npt.NDArray[np.uint64] | N
 
 
 def _hashes(texts: Strings) -> npt.NDArray[np.uint64]:
-    """64 bits of every text: among ten million texts a false duplicate has odds of 3 in a million."""
+    """A 64-bit hash of every text; a false duplicate among ten million texts has a probability of 3e-6."""
     buffer = np.ascontiguousarray(texts.buffer).data
     bounds = pairwise(texts.offsets.tolist())
     return np.fromiter((xxhash.xxh3_64_intdigest(buffer[a:b]) for a, b in bounds), np.uint64, len(texts))

@@ -1,4 +1,4 @@
-"""`write`: `Dataset` → any format that can hold it."""
+"""`write`: `Dataset` → a file or folder in any format that can represent it."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ def write(
 ) -> None:
     """Write a data set; ``.gz``, ``.xz``, ``.zst`` and ``.bz2`` compress. A failed write changes nothing.
 
-    A pandas or polars frame with the columns "text" and, where there are labels, "labels" is one, too.
+    The data set may be a pandas or polars frame with the columns "text" and, if it is labelled, "labels".
 
     Args:
-        format: a name from `FORMATS`; by default the file's name tells.
-        text: how to call the field of the texts, where the format has named fields.
-        labels: how to call that of the labels.
-        id: how to call that of the ids.
-        group: how to call that of the groups.
-        label_separator: between labels in one cell of a csv or tsv file.
-        split: in a folder of splits (pecos, rawtext), which one this is; "train" by default.
+        format: a name from `FORMATS`; by default it follows from the file's name.
+        text: the name of the text field, in formats with named fields.
+        labels: the name of the label field.
+        id: the name of the id field.
+        group: the name of the group field.
+        label_separator: the separator of labels in one cell of a csv or tsv file.
+        split: the split to write in a folder of splits (pecos, rawtext); "train" by default.
     """
     path = Path(path)
     if label_separator == "":
-        raise ConfigError("the label separator must not be empty")
+        raise ConfigError("the label separator must not be empty: leave it out for the default")
     if is_frame(dataset):
         dataset = from_frame(dataset, need_labels=False)
     chosen = recognise_output(path, dataset.Y is not None) if format is None else named_format(format)
@@ -59,11 +59,11 @@ def write(
 def _check_holds(format: Format, dataset: Dataset) -> None:
     if dataset.texts is None and not format.has_matrices:
         raise DataError(
-            f"{format.name} holds texts, and {dataset.source} has only features; write xmc, pecos or arrays"
+            f"{format.name} needs texts, and {dataset.source} has only features; write xmc, pecos or arrays"
         )
     if (dataset.labels.lengths == 0).any():
-        raise DataError(f"{dataset.source}: a label with an empty name cannot be written")
+        raise DataError(f"{dataset.source}: a label with an empty name cannot be written; rename it")
     if dataset.Y is not None and not format.has_weights and (dataset.Y.data != 1).any():
         raise DataError(
-            f"{format.name} cannot hold the label weights of {dataset.source}; write pecos or arrays instead"
+            f"{format.name} cannot store the label weights of {dataset.source}; write pecos or arrays instead"
         )

@@ -1,4 +1,4 @@
-"""treetop in the conventions of scikit-learn (``pip install 'treetop-xmc[sklearn]'``)."""
+"""treetop with the interface of scikit-learn (``pip install 'treetop-xmc[sklearn]'``)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ..errors import MissingExtraError
 try:
     from .classifier import TreetopClassifier
     from .scoring import ranking_scorer
-except ImportError as error:  # missing, or too old to have all names
+except ImportError as error:  # not installed, or too old
     if (error.name or "").partition(".")[0] != "sklearn":
         raise
     raise MissingExtraError("treetop.sklearn", "sklearn") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ..data import Dataset
 from ..errors import ConfigError, DataError
+from ..machine import thread_count
 from ..methods import Method, MethodConfig, method_class
 from ..methods.base import LABELS_ABOVE_THRESHOLD
 from ..predictions import Predictions
@@ -37,43 +37,44 @@ def _gives_probabilities(estimator: TreetopClassifier) -> bool:
 
 
 class TreetopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A method of treetop with ``fit``, ``predict`` and ``score`` as scikit-learn has them.
+    """A method of treetop with scikit-learn's ``fit``, ``predict`` and ``score``.
 
     Parameters
     ----------
     method : str or treetop.methods.Method, default="hybrid"
-        A name (``treetop methods`` lists them) or an unfitted model, whose settings are then the defaults.
+        A name (``treetop methods`` lists them) or an untrained model, whose settings are then the defaults.
     k : int or None, default=None
-        How many labels `predict` gives. None: the mean number of labels of a training example, rounded; with
-        a ``threshold`` up to 100.
+        Number of labels that `predict` returns. None: the mean number of labels of a training example,
+        rounded, or up to 100 with a ``threshold``.
     threshold : float or None, default=None
-        `predict` gives only labels with a score above it. With ``calibration="isotonic"`` scores are
-        probabilities, and 0.5 keeps what is likelier right than wrong.
+        `predict` returns only labels with a score above it. With ``calibration="isotonic"`` scores are
+        probabilities, and 0.5 keeps labels that are more likely right than wrong.
     n_scores : int, default=100
-        How many labels of a row have a score in a sparse `decision_function`.
+        Number of scored labels per row in a sparse `decision_function`.
     text : str or list of str, default="text"
         The text column of a frame; several are joined, a line each.
     n_jobs : int or None, default=None
-        Threads: -1 for all cores. None: what the setting ``threads`` says, which is all cores by default.
-        Only networks depend on it, in the last bits.
+        Number of threads; -1 for all cores. None: the setting ``threads``, which defaults to all cores. Only
+        the last bits of networks depend on it.
     random_state : int, RandomState or None, default=None
-        None: what the setting ``seed`` says, 0 by default, so that two fits give the same model.
+        Seed of the training. None: the setting ``seed``, which defaults to 0, so that two fits give the same
+        model.
     settings : dict or None, default=None
-        Settings of the method, by their dotted or short names. They can be given as keywords as well, with
-        ``__`` for a dot (``tree__leaf_size=50``), and are parameters like the others: ``set_params(beam=5)``.
+        Settings of the method, by their dotted or short names. They can also be keywords, with ``__`` for a
+        dot (``tree__leaf_size=50``), and are parameters like the others: ``set_params(beam=5)``.
 
     Attributes
     ----------
     model_ : treetop.methods.Method
-        The fitted model. Its labels are the classes as text.
+        The trained model. Its labels are the classes as text.
     classes_ : array of shape (n_classes,)
-        The labels; the numbers of the columns, where ``y`` was a matrix without names.
+        The labels, or column numbers if ``y`` was a matrix without names.
     k_ : int
-        How many labels `predict` gives at most.
+        Maximum number of labels that `predict` returns.
     targets_ : Targets
-        Which kind of ``y`` was given.
+        The kind of ``y`` in training.
     n_features_in_, feature_names_in_
-        As in scikit-learn, where ``X`` was a matrix.
+        As in scikit-learn, if ``X`` was a matrix.
     """
 
     def __init__(
@@ -101,12 +102,12 @@ class TreetopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # -- parameters ------------------------------------------------------------------------------------------
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters; with ``deep`` also each of the settings that were given."""
+        """The parameters; with ``deep``, also the settings that were given."""
         params: dict[str, Any] = super().get_params(deep=False)
         return dict(self._given()) | params if deep else params
 
     def set_params(self, **params: Any) -> Self:
-        """Changes parameters, and settings of the method by any of their names."""
+        """Changes parameters, or settings of the method by any of their names."""
         own = {name: params.pop(name) for name in self._get_param_names() if name in params}
         super().set_params(**own)
         if params:
@@ -114,11 +115,11 @@ class TreetopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _without(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings, less those that are to be replaced, by whichever of their names they were given."""
+        """The settings without those to be replaced, under whichever name they were given."""
         settings = dict(self._given())
         try:
             config = self._config()
-        except ConfigError:  # `fit` will say so
+        except ConfigError:  # `fit` will raise it
             return settings
         replaced = {config.full_name(_dotted(name)) for name in params}
         return {
@@ -129,7 +130,7 @@ class TreetopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.settings if isinstance(self.settings, Mapping) else {}
 
     def _config(self) -> MethodConfig:
-        """The settings of the method before any are given."""
+        """The method's settings before those given here."""
         return (
             self.method.config
             if isinstance(self.method, Method)
@@ -137,9 +138,9 @@ class TreetopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _new_model(self) -> Method:
-        """Unfitted, with all settings."""
+        """An untrained model with all settings."""
         if not _has_names(self.settings):
-            raise ConfigError(f"settings are a dictionary of names and values, not {self.settings!r}")
+            raise ConfigError(f"settings must be a dictionary of names and values, not {self.settings!r}")
         settings = {_dotted(name): value for name, value in self._given().items()}
         if self.random_state is not None:
             _refuse_both(settings, "seed", "random_state")
@@ -153,10 +154,10 @@ class TreetopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return model
         return method_class(self.method)(**settings)
 
-    # -- learning --------------------------------------------------------------------------------------------
+    # -- training --------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learns from texts, or rows of features, and their labels.
+        """Trains on texts, or rows of features, and their labels.
 
         ``X``: a list, array or column of texts; a frame with a text column; or a numeric matrix (dense,
         sparse or a frame). ``y``: see `treetop.sklearn.targets`.
@@ -181,7 +182,7 @@ class TreetopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def k_(self) -> int:
-        """How many labels `predict` gives at most."""
+        """Maximum number of labels that `predict` returns."""
         check_is_fitted(self)
         _check_count("k", self.k, may_be_none=True)
         if self.k is not None:
@@ -192,22 +193,22 @@ class TreetopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             wanted = max(round(self.model_.statistics["labels_per_example"]), 1)
         return min(wanted, len(self.classes_))
 
-    # -- answers ---------------------------------------------------------------------------------------------
+    # -- prediction ------------------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> Any:
-        """The labels of each row, as the kind that ``y`` was: the `k_` best, or those above the threshold.
+        """The labels of each row, in the form of ``y``: the `k_` best, or those above the threshold.
 
-        Where ``y`` had one label for each row, that is the best one.
+        If ``y`` had one label for each row, it is the best one.
         """
         check_is_fitted(self)
         return self.targets_.back(self._chosen(X), getattr(X, "index", None) if hasattr(X, "iloc") else None)
 
     def decision_function(self, X: Any) -> Any:
-        """The scores of labels, rows × classes; of two exclusive classes, the second's lead over the first.
+        """The scores of labels, rows × classes; for two exclusive classes, the second's minus the first's.
 
-        An array where ``y`` was one, or a frame, or had one label for each row: labels that a search did not
+        An array if ``y`` was an array or a frame or had one label for each row: labels that a search did not
         reach have the lowest score of their row, or 0 if that is less. Otherwise a sparse matrix with the
-        `n_scores` best of each row.
+        `n_scores` best labels of each row.
         """
         check_is_fitted(self)
         if self.targets_.kind in ("sets", "sparse"):
@@ -221,19 +222,19 @@ class TreetopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
-        """Probabilities of labels, in the shape of `decision_function`, but always rows × classes.
+        """Probabilities of labels, in the form of `decision_function`, but always rows × classes.
 
-        Only of methods that give some: ``"plt"``, or any with ``calibration="isotonic"`` or ``"platt"``.
-        Where ``y`` had one label for each row, a row sums to 1.
+        Only for ``"plt"``, and for any method with ``calibration="isotonic"`` or ``"platt"``. If ``y`` had
+        one label for each row, each row sums to 1.
         """
         check_is_fitted(self)
         return _shares(self._dense(X)) if self.targets_.kind == "single" else self.decision_function(X)
 
     def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
-        """The mean F1 of the rows: 2 |given ∩ right| / (|given| + |right|), 0 for a row with neither.
+        """The mean F1 of the rows: 2 |predicted ∩ true| / (|predicted| + |true|), 0 for a row with neither.
 
-        Labels that were not there in training count as missed. Of one label for each row this is the
-        accuracy. `ranking_scorer` gives other measures.
+        Labels that training did not have count as missed. With one label for each row this is the accuracy.
+        For other metrics see `ranking_scorer`.
         """
         check_is_fitted(self)
         truth, chosen = read_truth(y, self.targets_), self._chosen(X)
@@ -247,7 +248,7 @@ class TreetopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.model_.predict(read_examples(self, X, self.text, reset=False), k=k)
 
     def _chosen(self, X: Any) -> sparse.csr_matrix:
-        """Rows × classes, 1 where `predict` gives the label, the best of a row first."""
+        """Rows × classes, 1 where `predict` returns the label, the best of a row first."""
         if self.targets_.kind == "single":
             ranked = self._ranked(X, min(self.n_scores, len(self.classes_)))
             best = _first_of_best(ranked, int(np.argmax(self.model_.label_counts)))
@@ -269,7 +270,7 @@ class TreetopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scores[ranked.rows, ranked.indices] = ranked.scores
         return scores
 
-    # -- what scikit-learn asks ------------------------------------------------------------------------------
+    # -- scikit-learn's protocol -----------------------------------------------------------------------------
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
@@ -292,7 +293,7 @@ def _dotted(name: str) -> str:
 
 def _refuse_both(settings: Mapping[str, Any], setting: str, param: str) -> None:
     if setting in settings:
-        raise ConfigError(f"{param} and the setting {setting} are the same: give one of them")
+        raise ConfigError(f"{param} and the setting {setting} are the same: set only one of them")
 
 
 def _seed_of(random_state: Any) -> int:
@@ -302,9 +303,9 @@ def _seed_of(random_state: Any) -> int:
 
 
 def _threads_of(n_jobs: Any) -> int:
-    """As joblib counts: -1 is all cores, -2 all but one."""
+    """The number of threads as joblib counts: -1 is all cores, -2 all but one."""
     _check_count("n_jobs", abs(n_jobs) if isinstance(n_jobs, (int, np.integer)) else n_jobs)
-    return int(n_jobs) if n_jobs > 0 else max((os.cpu_count() or 1) + 1 + int(n_jobs), 1)
+    return int(n_jobs) if n_jobs > 0 else max(thread_count(0) + 1 + int(n_jobs), 1)
 
 
 def _check_count(name: str, value: Any, *, may_be_none: bool = False) -> None:
@@ -315,7 +316,7 @@ def _check_count(name: str, value: Any, *, may_be_none: bool = False) -> None:
 
 
 def _first_of_best(ranked: Predictions, otherwise: int) -> npt.NDArray[np.int32]:
-    """Of each row the smallest id among the labels of the best score, as numpy's argmax chooses."""
+    """The smallest id among the labels with the best score of each row, as numpy's argmax chooses."""
     best = np.full(len(ranked), len(ranked.labels), np.int32)
     reached = ranked.counts > 0
     highest = np.repeat(ranked.scores[ranked.indptr[:-1][reached]], ranked.counts[reached])
@@ -326,7 +327,7 @@ def _first_of_best(ranked: Predictions, otherwise: int) -> npt.NDArray[np.int32]
 
 
 def _shares(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Rows that sum to 1; even ones where all is 0."""
+    """Rows scaled to a sum of 1; rows of zeros become uniform."""
     sums = scores.sum(axis=1, keepdims=True)
     shares = np.full_like(scores, 1 / scores.shape[1])
     np.divide(scores, sums, out=shares, where=sums > 0)

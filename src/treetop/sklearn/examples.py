@@ -1,4 +1,4 @@
-"""The kinds of ``X`` that scikit-learn's users have: texts, or rows of features."""
+"""The kinds of ``X`` that `TreetopClassifier` takes: texts, or rows of features."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _X = "X"
 
 
 def read_examples(estimator: Any, X: Any, text: str | Sequence[str], *, reset: bool) -> Dataset:
-    """Texts, or features that scikit-learn has checked; ``reset``: ``X`` is what is learned from."""
+    """Texts, or features that scikit-learn has checked; ``reset``: whether ``X`` is the training data."""
     if isinstance(X, str):
-        raise DataError("X: one text alone; give a list of texts")
+        raise DataError("X: a single text; pass a list of texts")
     no_labels = Strings.of([])
     if is_frame(X) and _names_texts(X, text):
         return Dataset.from_frame(X, text=text, labels=None, id=None, source=_X)
@@ -34,7 +34,7 @@ def read_examples(estimator: Any, X: Any, text: str | Sequence[str], *, reset: b
 
 
 def _names_texts(frame: Any, text: str | Sequence[str]) -> bool:
-    """Whether the frame has the text columns; one that holds other things than numbers must have them."""
+    """Whether the frame has the text columns, or must have them because it has other columns than numbers."""
     names = column_names(frame)
     wanted = text_fields(text, names) if isinstance(text, str) else text
     return all(name in names for name in wanted) or not holds_numbers(frame)

@@ -18,7 +18,7 @@ from .targets import read_truth
 
 
 class _RankingScorer:
-    """A class, so that it can be pickled and sent to other processes."""
+    """A class, so that scorers can be pickled and sent to other processes."""
 
     def __init__(self, metric: str) -> None:
         self.metric = metric
@@ -54,8 +54,8 @@ class _RankingScorer:
 def ranking_scorer(metric: str) -> _RankingScorer:
     """A scorer for ``cross_val_score``, ``GridSearchCV`` and others: "P@1", "nDCG@5", "PSP@3", … from 0 to 1.
 
-    The estimator is a `TreetopClassifier`, or a pipeline or search that ends with one. What is judged is the
-    order of `decision_function`, not how many labels `predict` gives.
+    The estimator is a `TreetopClassifier`, or a pipeline or search that ends with one. The scorer evaluates
+    the ranking of `decision_function`, not the number of labels that `predict` returns.
     """
     return _RankingScorer(metric)
 
@@ -67,17 +67,15 @@ def _classifier_in(estimator: Any) -> TreetopClassifier:
         elif hasattr(estimator, "steps"):
             estimator = estimator.steps[-1][1]
         else:
-            raise ConfigError(
-                f"a ranking scorer judges a TreetopClassifier, not a {type(estimator).__name__}"
-            )
+            raise ConfigError(f"a ranking scorer needs a TreetopClassifier, not {type(estimator).__name__}")
     return estimator
 
 
 def _stored(scores: Any) -> sparse.csr_matrix:
-    """Scores with every entry stored, zeros too: they rank above what is below zero."""
+    """Scores with all entries stored, also zeros, which rank above negative scores."""
     if sparse.issparse(scores):
         return sparse.csr_matrix(scores)
-    if scores.ndim == 1:  # of two classes the second's
+    if scores.ndim == 1:  # two classes: the score of the second
         scores = np.column_stack([-scores, scores])
     rows, columns = scores.shape
     indptr = np.arange(rows + 1) * columns

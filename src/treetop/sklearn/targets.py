@@ -1,4 +1,4 @@
-"""The kinds of ``y`` that scikit-learn's users have, and predictions as the same kind.
+"""The kinds of ``y`` that `TreetopClassifier` takes, and predictions of the same kind.
 
 | kind   | y                                                          | predicted               |
 |--------|------------------------------------------------------------|-------------------------|
@@ -35,21 +35,22 @@ from ..data.columns import (
 from ..data.dataset import label_matrix
 from ..errors import DataError
 from ..strings import Strings
+from ..units import counted
 
 Labels = npt.NDArray[Any]
 _Y = "y"
-_MIXED = "y: some labels are strings and others numbers; make them all one kind"
+_MIXED = "y: some labels are strings and others numbers; use one kind"
 
 
 @dataclass(frozen=True)
 class Targets:
-    """What ``y`` was in training."""
+    """The kind of ``y`` in training."""
 
     kind: str
     classes: Labels
     dtype: np.dtype[Any]
     like: Any
-    """Of sparse matrices their class; of frames one without rows."""
+    """For sparse matrices their class; for frames one without rows."""
 
     @property
     def names(self) -> Strings:
@@ -57,7 +58,7 @@ class Targets:
         return Strings.of(str(label) for label in self.classes.tolist())
 
     def back(self, chosen: sparse.csr_matrix, index: Any) -> Any:
-        """Chosen labels, a matrix of ones, as the kind that ``y`` was; ``index`` of pandas rows, or None."""
+        """Chosen labels, a matrix of ones, as the kind of ``y``; ``index``: that of pandas rows, or None."""
         if self.kind == "single":
             return self.classes[chosen.indices]
         if self.kind == "sets":
@@ -76,7 +77,7 @@ class Targets:
 
 
 def read_targets(y: Any) -> tuple[Targets, sparse.csr_matrix]:
-    """What ``y`` is, and its rows × classes matrix of ones."""
+    """The kind of ``y``, and its rows × classes matrix of ones."""
     y = _plain(y)
     if sparse.issparse(y):
         return _indicators("sparse", y, y.dtype, type(y.tocsr()))
@@ -93,14 +94,17 @@ def read_targets(y: Any) -> tuple[Targets, sparse.csr_matrix]:
 
 
 def read_truth(y: Any, targets: Targets) -> sparse.csr_matrix:
-    """Rows × classes, the classes of ``targets`` first; labels that are none of them come after."""
+    """Rows × classes, with the classes of ``targets`` first, followed by any other labels."""
     given, Y = read_targets(y)
     by_name = {"single", "sets"}
     if (given.kind in by_name) != (targets.kind in by_name):
-        raise DataError(f"y: labels were given as {targets.kind} in training, and as {given.kind} now")
+        raise DataError(
+            f"y: labels were given as {targets.kind} in training, and as {given.kind} now; use the same kind"
+        )
     if given.kind not in by_name and Y.shape[1] != len(targets.classes):
         raise DataError(
-            f"y: has {Y.shape[1]:,} label columns, but there were {len(targets.classes):,} in training"
+            f"y: has {counted(Y.shape[1], 'label column')}, but training had {len(targets.classes):,};"
+            " use the same columns"
         )
     if given.kind not in by_name and not (given.kind == targets.kind == "frame"):
         return Y
@@ -110,7 +114,7 @@ def read_truth(y: Any, targets: Targets) -> sparse.csr_matrix:
 
 
 def _plain(y: Any) -> Any:
-    """Single columns as lists, whatever they are columns of; rows of 0 and 1 as a matrix."""
+    """Single columns as lists, and rows of 0 and 1 as a matrix."""
     if is_frame(y) and len(y.columns) == 1:
         return column_at(y, 0)
     if sparse.issparse(y) and y.ndim == 2 and y.shape[1] == 1:
@@ -130,7 +134,7 @@ def _plain(y: Any) -> Any:
 
 
 def _are_indicators(y: Any) -> bool:
-    """Rows of equal width that hold nothing but 0 and 1: as sets of labels they would all be {0, 1}."""
+    """Whether it is rows of equal width with only 0 and 1, which as sets of labels would all be {0, 1}."""
     if not isinstance(y, (list, tuple)) or not len(y):
         return False
     if not all(isinstance(row, (list, tuple, np.ndarray)) and len(row) == len(y[0]) for row in y):
@@ -142,18 +146,18 @@ def _has_sets(y: Any) -> bool:
     if isinstance(y, np.ndarray) and y.dtype != object:
         return False
     if isinstance(y, str) or not isinstance(y, Iterable):
-        raise DataError(f"y: a {type(y).__name__} is no list of labels")
+        raise DataError(f"y: {type(y).__name__} is not a list of labels; pass one")
     return any(isinstance(row, Iterable) and not isinstance(row, (str, bytes)) for row in y)
 
 
 def _of_frame(y: Any) -> tuple[Targets, sparse.csr_matrix]:
     if not holds_numbers(y):
-        raise DataError("y: a frame of labels has columns of 0 and 1, or one column of label lists")
+        raise DataError("y: a frame of labels needs columns of 0 and 1, or one column of label lists")
     names = column_names(y)
     if len(set(names)) < len(names):
-        raise DataError(f"y: the column {max(names, key=names.count)!r} is given twice")
+        raise DataError(f"y: the column {max(names, key=names.count)!r} is given twice; rename one")
     dtype = np.asarray(y[:1]).dtype
-    if dtype.kind not in "biuf":  # columns with gaps are objects
+    if dtype.kind not in "biuf":  # columns with missing values are objects
         dtype = np.dtype(np.int64)
     targets, Y = _indicators("frame", numbers_of(y), dtype, y[:0])
     return Targets(targets.kind, _array(list(y.columns)), targets.dtype, targets.like), Y
@@ -164,7 +168,7 @@ def _indicators(kind: str, y: Any, dtype: Any, like: Any) -> tuple[Targets, spar
     odd = np.flatnonzero(Y.data != 1)
     if len(odd):
         row = int(np.searchsorted(Y.indptr, odd[0], side="right")) - 1
-        raise DataError(f"y: a label matrix holds 0 and 1, but row {row} has {Y.data[odd[0]]:g}")
+        raise DataError(f"y: a label matrix must have only 0 and 1, but row {row} has {Y.data[odd[0]]:g}")
     return Targets(kind, np.arange(Y.shape[1]), np.dtype(dtype), like), Y
 
 
@@ -175,12 +179,12 @@ def _of_sets(y: Iterable[Any]) -> tuple[Targets, sparse.csr_matrix]:
     for row, labels in enumerate(y):
         if is_missing(labels):
             raise DataError(
-                f"y: the labels of row {row} are missing; an example without labels has an empty list"
+                f"y: the labels of row {row} are missing; an example without labels needs an empty list"
             )
         listed = [labels] if isinstance(labels, str) or not isinstance(labels, Iterable) else list(labels)
         for label in listed:
             if not isinstance(label, (str, int, np.integer)) or isinstance(label, bool):
-                raise DataError(f"y: row {row} has the label {label!r}; labels are strings or whole numbers")
+                raise DataError(f"y: row {row} has the label {label!r}; use strings or whole numbers")
         indices += sorted({codes.setdefault(_python(label), len(codes)) for label in listed})
         indptr.append(len(indices))
     if len({type(label) for label in codes}) > 1:
@@ -197,10 +201,10 @@ def _of_sets(y: Iterable[Any]) -> tuple[Targets, sparse.csr_matrix]:
 
 
 def _of_single(y: Any) -> tuple[Targets, sparse.csr_matrix]:
-    if not isinstance(y, np.ndarray) or y.dtype == object:  # numpy would make texts of all
+    if not isinstance(y, np.ndarray) or y.dtype == object:  # numpy would turn all labels into strings
         for row, label in enumerate(y):
             if is_missing(label):
-                raise DataError(f"y: the label of row {row} is missing")
+                raise DataError(f"y: the label of row {row} is missing; fill it in or drop the row")
         if len({isinstance(label, str) for label in y}) > 1:
             raise DataError(_MIXED)
     listed = column_or_1d(y, warn=True)
@@ -220,7 +224,7 @@ def _python(label: Any) -> str | int:
 
 
 def _array(labels: list[Any]) -> Labels:
-    """Strings as objects: one long name would widen an array of fixed width for all."""
+    """Strings as objects: in an array of fixed width, one long name would widen all."""
     if labels and all(isinstance(label, int) for label in labels):
         return np.array(labels, np.int64)
     made = np.empty(len(labels), object)

@@ -1,10 +1,10 @@
-"""Data sets made on the user's own machine: nothing is downloaded and nothing is shipped.
+"""Data sets built on the user's own machine: nothing is downloaded and nothing is shipped.
 
     from treetop.data import builtin
     splits = builtin.build("synthetic", like="wiki10-31k", scale=0.1)   # {"train": Dataset, "test": Dataset}
     builtin.default_recipe("synthetic").settings()                     # the options, their defaults and help
 
-A new data set is one file with one `Recipe` and one row here; the file is imported only when it is asked for.
+A new data set is one file with a `Recipe` and one row here; the file is imported on first use.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Builder:
-    """Where the recipe of one data set lives, and what the data set is, in one line."""
+    """The place of a data set's recipe, and its description in one line."""
 
     module: str
     recipe: str
@@ -51,16 +51,16 @@ BUILDERS = {
 }
 
 NAMES = {name: builder.description for name, builder in BUILDERS.items()}
-"""Every name and what the data set is, in one line."""
+"""The names of the data sets, with one-line descriptions."""
 
 
 def default_recipe(name: str) -> Recipe:
-    """The recipe of one data set with its default options."""
+    """The recipe of a data set with its default options."""
     if name not in BUILDERS:
         raise DataError(f"there is no built-in data set {name!r}: choose one of {', '.join(BUILDERS)}")
     return BUILDERS[name].load()()
 
 
 def build(name: str, **options: Any) -> dict[str, Dataset]:
-    """Make one data set: ``{"train": …, "test": …}``, both with the same label columns."""
+    """Builds a data set: ``{"train": …, "test": …}``, both with the same label columns."""
     return default_recipe(name).replace_settings(options).build()

@@ -1,7 +1,7 @@
 """Debian package descriptions → debtags, or → the packages they depend on.
 
-Made from the package lists that apt keeps on this machine: the ``Packages`` lists (``apt-cache dumpavail``)
-give names, tags, dependencies and one-line summaries, and the ``Translation-en`` lists the long descriptions,
+Built from the package lists that apt keeps on this machine: the ``Packages`` lists (``apt-cache dumpavail``)
+have names, tags, dependencies and one-line summaries, and the ``Translation-en`` lists the long descriptions,
 joined by ``Description-md5``. Nothing is fetched here: apt itself does that (``apt-get update``).
 
 The text is the summary and the long description. Binary packages of one source package (``foo``, ``foo-doc``,
@@ -105,7 +105,7 @@ def dataset_of(catalogue: Iterable[str], translations: Iterable[str], recipe: _D
 
 
 def records(lines: Iterable[str]) -> Iterator[dict[str, str]]:
-    """Paragraphs of ``Field: value`` lines; a line that begins with a blank continues the field before it."""
+    """Paragraphs of ``Field: value`` lines; a line that begins with a space continues the field before it."""
     record: dict[str, str] = {}
     field = ""
     for line in map(str.rstrip, lines):
@@ -123,7 +123,7 @@ def records(lines: Iterable[str]) -> Iterator[dict[str, str]]:
 
 
 def plain_text(description: str) -> str:
-    """One line of words: a lone full stop stands for an empty line."""
+    """The words on one line; a line with only a full stop is an empty line."""
     return " ".join(word for line in description.split("\n") if line.strip() != "." for word in line.split())
 
 
@@ -136,7 +136,7 @@ def group_of(package: dict[str, str]) -> str:
 def _catalogue() -> Iterator[str]:
     if shutil.which(CATALOGUE[0]) is None:
         raise DataError(
-            "the debian data sets are made from apt's package lists, but there is no apt-cache here"
+            "debian data sets come from apt's package lists, and this machine has no apt-cache; build another"
         )
     return _lines(*CATALOGUE)
 

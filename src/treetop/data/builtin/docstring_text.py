@@ -1,8 +1,8 @@
 """A docstring as plain sentences, and the names it refers to.
 
 Two conventions are understood: reStructuredText roles (:func:`open`, `open`) and numpy's underlined sections.
-Sections that only point elsewhere (See Also, Raises) give labels and leave the text, so that the labels are
-not simply spelled out in it; examples, formulas and bibliographies are not prose and leave it too.
+Sections that only point elsewhere (See Also, Raises) give labels and are removed from the text, so that the
+labels are not simply spelled out in it; examples, formulas and bibliographies, which are not prose, are too.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def plain_text(doc: str) -> str:
 
 
 def references(doc: str) -> Iterator[str]:
-    """Names that a docstring may point to: `name`, "os.path", "open()", and the entries of "See Also"."""
+    """Names that a docstring may refer to: `name`, "os.path", "open()", and the entries of "See Also"."""
     for title, lines in sections(inspect.cleandoc(doc)):
         if title == "see also":
             for line in lines:
@@ -61,7 +61,7 @@ def references(doc: str) -> Iterator[str]:
 
 
 def exceptions(doc: str) -> set[str]:
-    """Names in a docstring that look like those of exceptions."""
+    """Names in a docstring that look like names of exceptions."""
     return set(_EXCEPTION.findall(doc))
 
 

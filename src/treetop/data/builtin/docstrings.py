@@ -1,7 +1,7 @@
 """Finds the documented objects of a Python installation: in source files by parsing, never by running them.
 
 Modules written in C have no source to parse. A short fixed list of them, harmless and mostly loaded anyway,
-is imported, and so is numpy, which treetop runs on.
+is imported, and so is numpy, on which treetop depends.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ COMPILED = (
     *("pickle", "random", "re", "select", "signal", "socket", "struct", "sys", "threading", "time"),
     *("unicodedata", "weakref", "zlib", "numpy", "numpy.random"),
 )
-# Not a library for users: tests, demonstrations, the Python editor, copies of other projects.
+# Not libraries for users: tests, demonstrations, the Python editor, copies of other projects.
 SKIPPED_MODULES = frozenset({"antigravity", "idlelib", "lib2to3", "pydoc_data", "test", "this", "turtledemo"})
 SKIPPED_FOLDERS = frozenset({"test", "tests", "_lib", "_vendor", "_external", "externals", "_bundled"})
 
-# Where a file's contents are known to the user under another name.
+# Modules whose contents users know under another name.
 ALIASES = {
     "posixpath": "os.path",
     "ntpath": "os.path",
@@ -98,7 +98,9 @@ def _package_folder(package: str) -> Path:
         importlib.util.find_spec(package) if package.isidentifier() else None
     )  # finds it, does not import it
     if spec is None or not spec.submodule_search_locations:
-        raise DataError(f"python-docs: the package {package!r} is not installed in this Python")
+        raise DataError(
+            f"python-docs: the package {package!r} is not installed in this Python; install it or omit it"
+        )
     return Path(spec.submodule_search_locations[0])
 
 
@@ -192,7 +194,7 @@ def in_module(module: str) -> Iterator[Documented]:
     except ImportError:  # a Python built without it (bz2, lzma)
         return
     for name, current in sorted(vars(loaded).items()):
-        # sys.__excepthook__ is what sys.excepthook was before anybody replaced it.
+        # sys.__excepthook__ is the original of sys.excepthook, which other code may replace.
         value = vars(loaded).get(f"__{name}__", current)
         if name.startswith("_") or not _is_defined_by(module, value):
             continue

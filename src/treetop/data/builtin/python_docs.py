@@ -1,17 +1,17 @@
 """Docstrings of this Python installation → the modules, names and exceptions they belong to.
 
 The text is the object's name in plain words and the prose of its docstring: "remove dirs. Remove …".
-The labels are what a reader would want to be led to:
+The labels are what a reader may be looking for:
 
 - the module and the packages above it: ``email``, ``email.utils``;
 - the documented objects it refers to (roles, names in backquotes, dotted names, "See Also"):
   ``os.path.join``, ``numpy.mean``;
 - the exceptions it names in the docstring or raises in the code: ``ValueError``.
 
-A label needs two training texts (``min_examples``): nearly half of all names occur only once, and nothing can
-be learnt about those. Docstrings of fewer than five words ("See base class.") say too little. Objects of the
-same name (``posixpath.join`` and ``ntpath.join``, ``numpy.mean`` and ``numpy.ma.mean``) are often documented
-in nearly the same words: the group of an example is the name of its outermost class or function.
+A label needs two training texts (``min_examples``): nearly half of all names occur only once, too rarely to
+be learned. Docstrings of fewer than five words ("See base class.") say too little. Objects of the same name
+(``posixpath.join`` and ``ntpath.join``, ``numpy.mean`` and ``numpy.ma.mean``) are often documented in nearly
+the same words: the group of an example is the name of its outermost class or function.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ _SHORT_FORMS = {"np": "numpy", "sp": "scipy"}
 class PythonDocs(GroupedTexts):
     """Docstrings of the standard library and of installed packages."""
 
-    packages: tuple[str, ...] = setting(("numpy", "scipy"), "installed packages beside the standard library")
+    packages: tuple[str, ...] = setting(
+        ("numpy", "scipy"), "installed packages to read, next to the standard library"
+    )
     min_words: int = setting(5, "leave out docstrings with fewer words than this", at_least=1)
 
     def collect(self) -> Dataset:
@@ -44,7 +46,7 @@ class PythonDocs(GroupedTexts):
 
 
 def dataset_of(found: Iterable[Documented], min_words: int) -> Dataset:
-    """Texts, labels and groups; a docstring used several times is one example with the labels of all uses."""
+    """Texts, labels and groups; a docstring used several times is one example with all of their labels."""
     objects: dict[str, Documented] = {}
     for item in found:
         objects.setdefault(item.full_name, item)
@@ -57,7 +59,7 @@ def dataset_of(found: Iterable[Documented], min_words: int) -> Dataset:
             first.setdefault(prose, item)
             labels.setdefault(prose, set()).update(labels_of(item, names))
     if not first:
-        raise DataError("python-docs: this Python installation has no docstrings to read")
+        raise DataError("python-docs: this Python has no docstrings; use an installation that keeps them")
     return Dataset.from_texts(
         (f"{title(item.name)}. {prose}" if item.name else prose for prose, item in first.items()),
         labels.values(),
@@ -85,7 +87,7 @@ def labels_of(item: Documented, names: NameIndex) -> set[str]:
 
 
 class NameIndex:
-    """Finds the documented object that a name means where it is written."""
+    """Finds the documented object that a name refers to where it is written."""
 
     def __init__(self, objects: Iterable[Documented]) -> None:
         self._full: set[str] = set()

@@ -1,13 +1,13 @@
-"""Feature and label matrices of the size and shape of a public benchmark, with a label structure to be found.
+"""Feature and label matrices of the size and shape of a public benchmark, with a label structure to learn.
 
-The labels stand in a hidden order, cut into topics of 16 neighbouring labels and areas of 256. A text stands
-at one place of that order and takes most of its labels from near that place, so labels of a topic occur
-together; frequent labels reach further, and a few labels come from anywhere. Label frequencies follow a power
-law, n_r = 1 + c (r + q)^(-s), and are met by construction: each label is dealt out n_r times.
+The labels have a hidden order, cut into topics of 16 neighbouring labels and areas of 256. A text has a place
+in that order and takes most of its labels from nearby, so labels of a topic occur together; frequent labels
+reach further, and a few labels come from anywhere. Label frequencies follow a power law,
+n_r = 1 + c (r + q)^(-s), and are met by construction: each label is dealt out n_r times.
 
-Every label, topic and area has words of its own, drawn at random from the vocabulary. A text speaks, now more
-and now less, of its own labels and, more faintly, of labels of its neighbours in the order, which it does not
-carry: no learner can be right all the time. Its words come from what it speaks of (the label, its topic, its
+Every label, topic and area has words of its own, drawn at random from the vocabulary. A text is about its own
+labels, in varying degrees, and more faintly about labels of its neighbours in the order, which it does not
+have: no model can be right all the time. Its words come from what it is about (the label, its topic, its
 area) and from a background in which the word of rank r has probability ∝ 1/r (Zipf). The value of a word is
 (1 + ln count) · ln(N / texts with the word), and rows have length 1: TF-IDF.
 """
@@ -40,11 +40,11 @@ class Benchmark:
     features: int
     labels_per_text: float
     features_per_text: float
-    """Average number of different words, about; EUR-Lex: of its version with a vocabulary of 5,000 words."""
+    """Approximate mean number of distinct words; for EUR-Lex, with a vocabulary of 5,000 words."""
     exponent: float = 1.5
     """s of the power law of label frequencies."""
     head: float = 0.02
-    """Share of the texts that carry the most frequent label; sets q."""
+    """Share of the texts that have the most frequent label; determines q."""
 
 
 BENCHMARKS = {
@@ -59,9 +59,9 @@ BENCHMARKS = {
 TOPIC, AREA = 16, 256  # labels in each
 OWN_WORDS = 24  # characteristic words of a label, a topic, an area
 STRAY = 0.1  # share of the labels that come from anywhere
-FAINT = 0.5  # how much a text speaks of a neighbour's label, beside one of its own
+FAINT = 0.5  # how much a text is about a neighbour's label, relative to one of its own
 SOURCES = (0.25, 0.25, 0.1, 0.4)  # share of a text's words from its labels, topics, areas, and the background
-NEAR = 64  # how far, in dealt labels, a neighbour's label may stand
+NEAR = 64  # how far away, in dealt labels, a neighbour's label may be
 LENGTH_SPREAD = 0.5  # standard deviation of the logarithm of a text's number of words
 CHUNK = 4_000_000  # words drawn at a time: bounds the working memory
 
@@ -70,8 +70,8 @@ CHUNK = 4_000_000  # words drawn at a time: bounds the working memory
 class Synthetic(Recipe):
     """Random data with the published size and shape of a benchmark."""
 
-    like: str = setting("eurlex-4k", "the benchmark to resemble", choices=tuple(BENCHMARKS))
-    scale: float = setting(1.0, "fraction of its texts and of its labels", above=0, at_most=1)
+    like: str = setting("eurlex-4k", "benchmark to resemble", choices=tuple(BENCHMARKS))
+    scale: float = setting(1.0, "fraction of its texts and labels", above=0, at_most=1)
     seed: int = setting(0, "seed of all random choices", at_least=0)
 
     def build(self) -> dict[str, Dataset]:
@@ -81,8 +81,8 @@ class Synthetic(Recipe):
             for count, least in ((size.train, 8), (size.test, 2), (size.labels, 8))
         )
         rng = np.random.default_rng(self.seed)
-        Y, spoken_of = label_sets(train + test, label_frequencies(size, train + test, labels), rng)
-        X = feature_sets(spoken_of, size, rng)
+        Y, about = label_sets(train + test, label_frequencies(size, train + test, labels), rng)
+        X = feature_sets(about, size, rng)
         weigh(X, train)
         names, ids, source = Strings.numbers(labels), Strings.numbers(train + test), f"synthetic {self.like}"
         rows = {"train": slice(0, train), "test": slice(train, train + test)}
@@ -97,7 +97,7 @@ def label_frequencies(size: Benchmark, texts: int, labels: int) -> Ints:
     wanted = max(round(texts * size.labels_per_text), labels)
     ranks = np.arange(1.0, labels + 1)
     low, high = 0.0, 10.0 * labels
-    for _ in range(60):  # the first label's part falls as q grows: bisect for the part asked for
+    for _ in range(60):  # the first label's share falls as q grows: bisect for the wanted share
         shift = (low + high) / 2
         power = (ranks + shift) ** -size.exponent
         exact = 1 + (wanted - labels) * power / power.sum()
@@ -108,7 +108,7 @@ def label_frequencies(size: Benchmark, texts: int, labels: int) -> Ints:
 def label_sets(
     texts: int, frequencies: Ints, rng: np.random.Generator
 ) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
-    """The labels of every text, by id; and how much it speaks of each label, by place in the hidden order.
+    """The labels of every text, by id, and how much it is about each label, by place in the hidden order.
 
     Every label is dealt out ``frequencies`` times along the hidden order, which is then cut into texts.
     """
@@ -133,17 +133,15 @@ def label_sets(
     shape = (texts, labels)
     label_id = rng.permutation(labels)  # ids do not give the order away
     Y = sparse.csr_matrix((np.ones(total, np.float32), (text, label_id[dealt])), shape)
-    Y.data[:] = 1  # the few twins that are left count once
+    Y.data[:] = 1  # the few twins that remain count once
     near = dealt[(np.arange(total) + rng.integers(-NEAR, NEAR, total)) % total]
     own, faint = (rng.exponential(mean, total).astype(np.float32) for mean in (1.0, FAINT))
-    spoken_of = sparse.csr_matrix((own, (text, dealt)), shape) + sparse.csr_matrix(
-        (faint, (text, near)), shape
-    )
-    return Y, spoken_of
+    about = sparse.csr_matrix((own, (text, dealt)), shape) + sparse.csr_matrix((faint, (text, near)), shape)
+    return Y, about
 
 
 def _part_twins(text: Ints, label: npt.NDArray[np.int32], texts: int, rng: np.random.Generator) -> None:
-    """Hand the second copy of a label in one text on to a neighbouring text, in place."""
+    """Moves the second copy of a label in one text to a neighbouring text, in place."""
     for _ in range(4):
         cell = text * (label.max() + np.int64(1)) + label
         order = np.argsort(cell, kind="stable")
@@ -164,31 +162,29 @@ def _steps(running_total: npt.NDArray[np.float64]) -> Ints:
     return edges[1:] - edges[:-1]
 
 
-def feature_sets(
-    spoken_of: sparse.csr_matrix, size: Benchmark, rng: np.random.Generator
-) -> sparse.csr_matrix:
+def feature_sets(about: sparse.csr_matrix, size: Benchmark, rng: np.random.Generator) -> sparse.csr_matrix:
     """Word counts of every text."""
-    texts, labels = spoken_of.shape
+    texts, labels = about.shape
     vocabulary = Vocabulary(labels, size.features, rng)
     length = np.exp(rng.normal(0, LENGTH_SPREAD, texts))
     length /= length.mean()
-    # Words drawn twice count once: find on a sample how many draws give the wanted number of different words.
+    # Words drawn twice count once: find on a sample how many draws give the wanted number of distinct words.
     sample = np.sort(rng.permutation(texts)[:1000])
     sample_length = length[sample] / length[sample].mean()
     draws = 1.3 * size.features_per_text
     for _ in range(4):
-        found = vocabulary.count_words(spoken_of[sample], draws * sample_length, rng).nnz / len(sample)
+        found = vocabulary.count_words(about[sample], draws * sample_length, rng).nnz / len(sample)
         draws *= size.features_per_text / found
     step = max(int(CHUNK / draws), 1)
     chunks = [
-        vocabulary.count_words(spoken_of[start : start + step], draws * length[start : start + step], rng)
+        vocabulary.count_words(about[start : start + step], draws * length[start : start + step], rng)
         for start in range(0, texts, step)
     ]
     return sparse.vstack(chunks, format="csr")
 
 
 class Vocabulary:
-    """The words of each label, topic and area, and how a text draws from them."""
+    """The words of each label, topic and area, from which a text draws its words."""
 
     def __init__(self, labels: int, features: int, rng: np.random.Generator) -> None:
         self.features = features
@@ -197,18 +193,18 @@ class Vocabulary:
         self.own = [rng.integers(0, features, (count, OWN_WORDS), np.int32) for count in owners]
 
     def count_words(
-        self, spoken_of: sparse.csr_matrix, lengths: npt.NDArray[np.float64], rng: np.random.Generator
+        self, about: sparse.csr_matrix, lengths: npt.NDArray[np.float64], rng: np.random.Generator
     ) -> sparse.csr_matrix:
-        """Draw ``lengths`` words for each row of ``spoken_of`` and count them."""
-        texts = spoken_of.shape[0]
+        """Draws ``lengths`` words for each row of ``about`` and counts them."""
+        texts = about.shape[0]
         whole = np.maximum(lengths + rng.random(texts), 1).astype(np.int64)
         rows = np.repeat(np.arange(texts, dtype=np.int64), whole)
         # The label a word is about, drawn by the row's weights: a random point on their running total.
-        total = np.concatenate([[0.0], np.cumsum(spoken_of.data, dtype=np.float64)])
-        start, stop = total[spoken_of.indptr[:-1]][rows], total[spoken_of.indptr[1:]][rows]
+        total = np.concatenate([[0.0], np.cumsum(about.data, dtype=np.float64)])
+        start, stop = total[about.indptr[:-1]][rows], total[about.indptr[1:]][rows]
         point = start + (stop - start) * rng.random(len(rows))
         entry = np.searchsorted(total, point, side="right") - 1
-        label = spoken_of.indices[np.minimum(entry, spoken_of.indptr[rows + 1] - 1)]
+        label = about.indices[np.minimum(entry, about.indptr[rows + 1] - 1)]
         # The first of an owner's words are its most frequent: rank = ⌊OWN_WORDS · u²⌋.
         rank = (OWN_WORDS * rng.random(len(rows)) ** 2).astype(np.int64)
         # Log-uniform is Zipf's law with exponent 1: P(word < r) = ln(1 + r) / ln(1 + features).
@@ -226,7 +222,7 @@ class Vocabulary:
 
 
 def weigh(X: sparse.csr_matrix, train: int) -> None:
-    """Turn counts into unit rows of (1 + ln count) · ln(N / n), in place; N and n count training texts."""
+    """Turns counts into unit rows of (1 + ln count) · ln(N / n), in place; N and n count training texts."""
     seen = np.bincount(X.indices[: X.indptr[train]], minlength=X.shape[1])
     rarity = np.log((train + 1) / np.maximum(seen, 1)).astype(np.float32)
     np.log(X.data, out=X.data)

@@ -1,7 +1,7 @@
-"""The formats data is read from and written to: one module each, loaded on first use.
+"""The formats that data are read from and written to: a module each, loaded on first use.
 
 A format's module has ``read(source, options) -> Dataset`` and ``write(dataset, path, options, output)``.
-A new format is one such module and one row here; `recognise` tells the format of a file from its name.
+A new format is one such module and one row here; `recognise` finds the format of a file from its name.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from ...errors import ConfigError
 
 @dataclass(frozen=True)
 class Format:
-    """One row of the table of formats."""
+    """A row of the table of formats."""
 
     name: str
     help: str
     suffixes: tuple[str, ...] = ()
     has_fields: bool = False
-    """Fields or columns by name: text, labels, id, group."""
+    """It has named fields or columns: text, labels, id, group."""
     has_splits: bool = False
-    """A folder with several splits."""
+    """It is a folder with several splits."""
     is_folder: bool = False
-    """Always a folder; it may be that of a single data set."""
+    """It is a folder of a single data set."""
     has_matrices: bool = False
-    """Features, besides or instead of texts."""
+    """It has features, in addition to texts or instead of them."""
     has_weights: bool = False
-    """Labels with weights."""
+    """It has labels with weights."""
 
     @property
     def is_a_folder(self) -> bool:
-        """Of one data set or of several."""
+        """Whether it is a folder, of one data set or of several splits."""
         return self.is_folder or self.has_splits
 
     @property
@@ -43,7 +43,9 @@ class Format:
 
 
 _ROWS = (
-    Format("jsonl", "a JSON object a line: text, labels", (".jsonl", ".ndjson", ".json"), has_fields=True),
+    Format(
+        "jsonl", "one JSON object per line: text, labels", (".jsonl", ".ndjson", ".json"), has_fields=True
+    ),
     Format("csv", "comma-separated table", (".csv",), has_fields=True),
     Format("tsv", "tab-separated table", (".tsv", ".tab"), has_fields=True),
     Format("parquet", "Parquet table (extra: parquet)", (".parquet", ".pq"), has_fields=True),
@@ -58,7 +60,7 @@ _ROWS = (
     ),
     Format(
         "arrays",
-        "folder of plain arrays, used where they lie on disk",
+        "folder of plain arrays, memory-mapped",
         (".arrays",),
         is_folder=True,
         has_matrices=True,
@@ -66,7 +68,7 @@ _ROWS = (
     ),
     Format("rawtext", "train_raw_texts.txt with train_labels.txt", has_splits=True),
     Format("annif", "text<TAB><uri> <uri>", (".annif",)),
-    Format("txt", "a text a line, no labels", (".txt",)),
+    Format("txt", "one text per line, no labels", (".txt",)),
 )
 
 FORMATS = {row.name: row for row in _ROWS}
@@ -76,5 +78,5 @@ def named_format(name: str) -> Format:
     if name in FORMATS:
         return FORMATS[name]
     near = difflib.get_close_matches(name, FORMATS, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise ConfigError(f"there is no format {name!r} (there are: {', '.join(FORMATS)}){hint}")
+    hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(FORMATS)}"
+    raise ConfigError(f"there is no format {name!r}; {hint}")

@@ -1,6 +1,6 @@
-"""Annif's short-text corpus: ``text<TAB><uri> <uri>``, one example a line; empty lines are skipped.
+"""Annif's short-text corpus: ``text<TAB><uri> <uri>``, one example per line; empty lines are skipped.
 
-It has no ids and groups: they are left out when written. Line breaks and tabs in a text become spaces.
+Ids and groups are not written. Line breaks and tabs in a text become spaces.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .examples import Examples, check_one_word_labels, label_sets, one_line
 from .options import ReadOptions, WriteOptions
 
 LINE = re.compile(r"[^\t]*\t(\s*<[^<>\s]+>)+\s*")
-"""A line that is surely of this format."""
+"""A line that can only be in this format."""
 
 
 def read(source: Input, options: ReadOptions) -> Dataset:
@@ -25,7 +25,7 @@ def read(source: Input, options: ReadOptions) -> Dataset:
             continue
         text, tab, subjects = content.partition("\t")
         if not tab and options.need_labels:
-            raise DataError(f"{examples.place(line)}: no tab between the text and its subjects")
+            raise DataError(f"{examples.place(line)}: no tab between the text and its subjects; add one")
         examples.append(line, text)
         examples.labels.append(label for subject in subjects.split() if (label := subject.strip("<>")))
     return examples.build()

@@ -1,13 +1,12 @@
-"""Plain arrays in a folder, used where they lie on disk: for data larger than memory, or read time and again.
+"""Plain arrays in a folder, memory-mapped: for data that are larger than memory or read repeatedly.
 
-    folder/data.json                     sizes, and for every array its file and how it was when written
+    folder/data.json                     sizes, and for every array its file with its size and time of change
     folder/arrays-1f0c…/X.indices.npy    the arrays: CSR matrices X and Y (indptr, indices, data) as the
                                          native core takes them; labels, texts, … as UTF-8 and offsets
 
-Writing over an older data set puts the new arrays beside the old ones, replaces ``data.json`` in one step and
-then removes the old arrays. What is read are read-only memory maps. Matrices are checked when they are
-written; they are checked again when they are read only if a file of theirs is not the one that was written,
-by size or time of change.
+Writing over an older data set puts the new arrays next to the old ones, replaces ``data.json`` in one step
+and then removes the old arrays. Arrays are read as read-only memory maps. Matrices are checked when they are
+written; on reading, they are checked again only if the size or time of change of a file differs.
 """
 
 from __future__ import annotations
@@ -36,12 +35,13 @@ _MATRICES = {"X": ("features", feature_matrix), "Y": ("labels", label_matrix)}
 _CSR: dict[str, type[np.generic]] = {"indptr": np.int64, "indices": np.int32, "data": np.float32}
 _STRINGS: dict[str, type[np.generic]] = {"buffer": np.uint8, "offsets": np.int64}
 _COLUMNS = ("labels", "texts", "ids", "groups", "label_texts")
+_CONVERT_AGAIN = "convert the data again"
 
 
 def read(source: Input, options: ReadOptions) -> Dataset:
     folder = source.path
     if folder is None or not folder.is_dir():
-        raise DataError(f"{source.name}: arrays are read from a folder, and this is none")
+        raise DataError(f"{source.name}: is not a folder; name a folder of arrays")
     arrays = _Arrays(folder)
     columns: dict[str, Any] = {name: arrays.strings(name) for name in _COLUMNS}
     labels = columns.pop("labels")
@@ -51,7 +51,7 @@ def read(source: Input, options: ReadOptions) -> Dataset:
         labels = distinct_names(labels, source.name)
     X, Y = (arrays.matrix(name) for name in _MATRICES)
     if not arrays.sizes["examples"]:
-        raise DataError(f"{source.name}: there are no examples in it")
+        raise DataError(f"{source.name}: has no examples; choose another folder")
     check_labelled(source.name, 0 if Y is None else Y.nnz, options.need_labels)
     return Dataset(labels=labels, X=X, Y=Y, source=source.name, **columns)
 
@@ -100,13 +100,13 @@ def _stamp(status: os.stat_result) -> dict[str, int]:
 
 
 class _Arrays:
-    """The arrays that a manifest lists, opened as they are asked for."""
+    """The arrays that a manifest lists, opened on demand."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         path = folder / MANIFEST
         if not path.is_file():
-            raise DataError(f"{folder}: is no folder of arrays, it has no {MANIFEST}")
+            raise DataError(f"{folder}: is not a folder of arrays: it has no {MANIFEST}")
         try:
             manifest = json.loads(path.read_text("utf-8"))
             kind, version = manifest["format"], int(manifest["version"])
@@ -118,11 +118,11 @@ class _Arrays:
             raise self.damaged("it is not a manifest of arrays")
         if version != VERSION:
             raise DataError(
-                f"{path}: is of version {version}, and this treetop reads version {VERSION}; convert it again"
+                f"{path}: has version {version}, and this treetop reads version {VERSION}; {_CONVERT_AGAIN}"
             )
 
     def damaged(self, why: str) -> DataError:
-        return DataError(f"{self._folder / MANIFEST}: is damaged: {why}")
+        return DataError(f"{self._folder / MANIFEST}: is damaged: {why}; {_CONVERT_AGAIN}")
 
     def matrix(self, name: str) -> sparse.csr_matrix | None:
         if f"{name}.indptr" not in self._entries:
@@ -135,7 +135,7 @@ class _Arrays:
             or not indptr[-1] == len(indices) == len(data)
             or (np.diff(indptr) < 0).any()
         ):
-            raise DataError(f"{self._folder}: the arrays of {name} do not fit together")
+            raise DataError(f"{self._folder}: the arrays of {name} do not fit together; {_CONVERT_AGAIN}")
         checked = self.as_written(*(f"{name}.{part}" for part in _CSR))
         return around(indptr, indices, data, shape, checked=checked)
 
@@ -144,7 +144,7 @@ class _Arrays:
             return None
         buffer, offsets = (self._open(f"{name}.{part}", kind) for part, kind in _STRINGS.items())
         if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(buffer) or (np.diff(offsets) < 0).any():
-            raise DataError(f"{self._folder}: the arrays of {name} do not fit together")
+            raise DataError(f"{self._folder}: the arrays of {name} do not fit together; {_CONVERT_AGAIN}")
         return Strings(buffer, offsets)
 
     def as_written(self, *names: str) -> bool:
@@ -157,16 +157,16 @@ class _Arrays:
     def _open(self, name: str, kind: type[np.generic]) -> npt.NDArray[Any]:
         file = self._entries.get(name, {}).get("file")
         if not isinstance(file, str):
-            raise self.damaged(f"it says no file of {name}")
+            raise self.damaged(f"it has no file of {name}")
         path = self._folder / file
         if path.resolve().parent.parent != self._folder.resolve():
             raise self.damaged(f"{name} points outside the folder")
         try:
             array = np.load(path, mmap_mode="r", allow_pickle=False)
         except FileNotFoundError:
-            raise DataError(f"{self._folder}: the file {file} is missing") from None
+            raise DataError(f"{self._folder}: the file {file} is missing; {_CONVERT_AGAIN}") from None
         except (ValueError, OSError, EOFError):
-            raise DataError(f"{self._folder}: the file {file} is damaged") from None
+            raise DataError(f"{self._folder}: the file {file} is damaged; {_CONVERT_AGAIN}") from None
         if array.dtype != kind or array.ndim != 1:
             raise DataError(f"{self._folder}: {file} must be a list of {np.dtype(kind)}")
         return np.asarray(array)

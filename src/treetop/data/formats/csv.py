@@ -1,7 +1,7 @@
-"""Comma-separated values: quoted fields may hold commas, line breaks and doubled quotes (RFC 4180).
+"""Comma-separated values: quoted fields may contain commas, line breaks and doubled quotes (RFC 4180).
 
-Lines end with CR LF when written, as that standard says; either is read. Where a comma is the decimal mark,
-spreadsheets put ``;`` or tabs between the cells: a file is read so if its header shows it.
+Lines are written with CR LF, as in that standard, and read with either. Where the comma is the decimal mark,
+spreadsheets separate cells by ``;`` or tabs: so does this reader if the header shows it.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def write(dataset: Dataset, path: Path, options: WriteOptions, output: Output) -
 
 
 def _separator(header: str, options: ReadOptions) -> str:
-    """Between the cells: a comma, unless only another one makes the first line name a wanted column."""
+    """The separator of cells: a comma, unless the first line names a wanted column only with another one."""
     for separator in ",;\t":
-        with contextlib.suppress(csv.Error):  # no header then; `split_rows` says what is wrong
+        with contextlib.suppress(csv.Error):  # not a header; `split_rows` raises the error
             cells = [cell.strip() for cell in next(csv.reader([header], delimiter=separator), [])]
             if not wanted_columns(options, cells).isdisjoint(cells):
                 return separator
@@ -41,7 +41,7 @@ def _separator(header: str, options: ReadOptions) -> str:
 def split_rows(source: Input, separator: str = ",") -> Iterator[Row]:
     """The cells of every record that is not empty, with the line it begins on."""
     if csv.field_size_limit() < _LONGEST_FIELD:
-        csv.field_size_limit(_LONGEST_FIELD)  # the default of 128 KB is shorter than many a text
+        csv.field_size_limit(_LONGEST_FIELD)  # the default is 128 KB, and many texts are longer
     reader = csv.reader((text for _, text in source.lines(keep_ends=True)), delimiter=separator, strict=True)
     while True:
         line = reader.line_num + 1

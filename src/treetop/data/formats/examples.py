@@ -1,4 +1,4 @@
-"""Collecting examples one by one, and the checks every format shares."""
+"""Collects examples one by one, and has the checks that all formats share."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ..dataset import Dataset, LabelIndexer
 
 
 class Examples:
-    """Streams texts, ids and groups into their final buffers, so that no second copy of the data is held.
+    """Streams texts, ids and groups into their final buffers, so that there is no second copy of the data.
 
-    A reader appends to `labels` once per example, in the same order; never, where nothing is labelled.
+    A reader appends to `labels` once per example, in the same order, or never for unlabelled data.
     """
 
     def __init__(self, name: str, need_labels: bool, unit: str = "line") -> None:
@@ -29,7 +29,7 @@ class Examples:
         self._groups = _AllOrNone("group")
 
     def place(self, number: int) -> str:
-        """How messages call line ``number``."""
+        """The name of line ``number`` in messages."""
         return f"{self._name} {self._unit} {number}"
 
     def append(self, number: int, text: str, id: str | None = None, group: str | None = None) -> None:
@@ -42,7 +42,7 @@ class Examples:
     def build(self) -> Dataset:
         texts = self._texts.build()
         if not len(texts):
-            raise DataError(f"{self._name}: there are no examples in it")
+            raise DataError(f"{self._name}: has no examples; choose another file")
         names, Y = self.labels.build()
         if Y.nnz == 0:
             check_labelled(self._name, 0, self._need_labels)
@@ -58,14 +58,14 @@ class Examples:
 
 
 class _AllOrNone:
-    """A column that every example has, or none."""
+    """A column that either all examples have, or none."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._values: StringsBuilder | None = None
 
     def append(self, row: int, value: str | None) -> bool:
-        """False where this example breaks the rule."""
+        """False if this example breaks the rule."""
         if value is None:
             return self._values is None
         if row == 0:
@@ -77,8 +77,10 @@ class _AllOrNone:
 
     def complaint(self, value: str | None) -> str:
         if value is None:
-            return f"there is no {self._name}, though the examples before have one"
-        return f"there is one {self._name}, though the examples before have none"
+            found = f"no {self._name}, but earlier examples have one"
+        else:
+            found = f"{self._name} {value!r}, but earlier examples have none"
+        return f"{found}; give one to all examples or to none"
 
     def build(self) -> Strings | None:
         return None if self._values is None else self._values.build()
@@ -86,7 +88,7 @@ class _AllOrNone:
 
 def check_labelled(name: str, pairs: int, need_labels: bool) -> None:
     if need_labels and not pairs:
-        raise DataError(f"{name}: no example has a label")
+        raise DataError(f"{name}: no example has a label; labelled examples are needed")
 
 
 def label_sets(dataset: Dataset) -> Iterator[list[str]]:
@@ -100,7 +102,7 @@ def label_sets(dataset: Dataset) -> Iterator[list[str]]:
 
 
 def one_line(text: str) -> str:
-    """``text`` for a format of one line each: line breaks and tabs become spaces."""
+    """``text`` for a format with one example per line: line breaks and tabs become spaces."""
     return text.translate(_SPACES)
 
 
@@ -108,10 +110,10 @@ _SPACES: dict[int, Any] = str.maketrans("\n\r\t", "   ")
 
 
 def check_one_word_labels(dataset: Dataset, format: str, forbidden: str = "") -> None:
-    """For formats that separate labels by white space."""
+    """Checks labels for formats that separate them by white space."""
     for name in dataset.labels:
         if name.split() != [name] or any(character in name for character in forbidden):
             what = f"white space or {' '.join(forbidden)}" if forbidden else "white space"
             raise DataError(
-                f"the label {name!r} cannot be written as {format}: its labels hold no {what}; try jsonl"
+                f"the label {name!r} cannot be written as {format}: it contains {what}; write jsonl"
             )

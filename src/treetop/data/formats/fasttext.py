@@ -1,7 +1,7 @@
-"""fastText: ``__label__x __label__y the text``; a word with that prefix is a label wherever it stands.
+"""fastText: ``__label__x __label__y the text``; a word with that prefix is a label anywhere in the line.
 
-Words are separated by ASCII white space, as fastText reads them. Every line is an example. It has no ids and
-groups: they are left out when written. Line breaks and tabs in a text become spaces.
+Words are separated by ASCII white space, as fastText reads them. Every line is an example. Ids and groups are
+not written. Line breaks and tabs in a text become spaces.
 """
 
 from __future__ import annotations
@@ -42,13 +42,14 @@ def write(dataset: Dataset, path: Path, options: WriteOptions, output: Output) -
     for name in dataset.labels:
         if any(character in _WHITE for character in name):
             raise DataError(
-                f"the label {name!r} cannot be written as fasttext: its labels hold no white space; try jsonl"
+                f"the label {name!r} cannot be written as fasttext: it contains white space; write jsonl"
             )
     file = output.text(path)
     for row, (text, labels) in enumerate(zip(dataset.texts, label_sets(dataset), strict=True)):
         line = one_line(text)
         if PREFIX in line and _INSIDE.search(line):
             raise DataError(
-                f"the text of row {row} holds a word that begins with {PREFIX}: fasttext reads a label"
+                f"the text of row {row} contains a word that begins with {PREFIX}, as labels do in fasttext;"
+                " write jsonl"
             )
         file.write("".join(f"{PREFIX}{label} " for label in labels) + line + "\n")

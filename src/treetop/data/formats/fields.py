@@ -1,4 +1,4 @@
-"""Naming fields and columns: which ones hold the text, and what to say when one is missing."""
+"""Fields and columns: which ones hold the text, and the error for a missing one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def text_fields(text: Column, there: Collection[str]) -> list[str]:
 
 
 def join_texts(parts: Collection[str]) -> str:
-    """Several text fields become one text, a line each; empty ones leave no line."""
+    """Several text fields as one text, a line each; empty ones are left out."""
     return "\n".join(part for part in parts if part)
 
 
@@ -34,9 +34,9 @@ def is_name(value: Any) -> bool:
 def missing_field(
     place: str, wanted: Column, there: Collection[str], option: str, kind: str = "field"
 ) -> DataError:
-    """``train.jsonl line 17: no field 'labels' (there are: id, tags, text); name it with --labels``."""
+    """``train.jsonl line 17: no field 'labels' (fields: id, tags, text); name it with --labels``."""
     names = [name if len(name) <= 40 else name[:39] + "…" for name in sorted(there)]
     listed = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
     near = difflib.get_close_matches(str(wanted), [name for name in there if name != str(wanted)], n=1)
     hint = f"did you mean {near[0]!r}? Name it with {option}" if near else f"name it with {option}"
-    return DataError(f"{place}: no {kind} {wanted!r} (there are: {listed or 'none'}); {hint}")
+    return DataError(f"{place}: no {kind} {wanted!r} ({kind}s: {listed or 'none'}); {hint}")

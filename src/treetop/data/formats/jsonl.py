@@ -42,7 +42,7 @@ def read(source: Input, options: ReadOptions) -> Dataset:
         examples.labels.append(_labels(record, options, place))
     dataset = examples.build()
     if never_seen:
-        raise DataError(f"{source.name}: no line has the text field {min(never_seen)!r} (--text)")
+        raise DataError(f"{source.name}: no line has the text field {min(never_seen)!r}; name it with --text")
     return dataset
 
 
@@ -68,7 +68,7 @@ def _parse(content: str, place: str) -> dict[str, Any]:
         record = json.loads(content)
     except json.JSONDecodeError as error:
         if content.strip() == "[":
-            raise DataError(f"{place}: one JSON array; JSON Lines wants one object on each line") from None
+            raise DataError(f"{place}: a JSON array; write one object on each line instead") from None
         what = error.msg.removesuffix(" at")
         raise DataError(f"{place}: not valid JSON ({what} at column {error.colno})") from None
     except (ValueError, RecursionError) as error:

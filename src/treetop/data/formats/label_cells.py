@@ -1,10 +1,10 @@
 """Several labels in one cell of a table.
 
-Reading: an explicit separator wins. Otherwise, where every cell that is not empty looks like ``[…]`` they are
+Reading: an explicit separator takes precedence. Otherwise, if all non-empty cells look like ``[…]``, they are
 JSON arrays; else labels are separated by ``;`` if one occurs anywhere in the column, else by ``|`` if one
 occurs anywhere, else by ``,``. Spaces around a label are dropped, and so are empty labels.
 
-Writing: ``;``, or JSON arrays where reading would not give the same labels back.
+Writing: ``;``, or JSON arrays where ``;`` would not be read back as the same labels.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class LabelCells:
         if not isinstance(names, list) or not all(map(is_name, names)):
             raise DataError(
                 f"{self._place} row {row}: the labels {_short(cell)} are not a JSON list of strings;"
-                " give --label-separator if they are something else"
+                " name the separator with --label-separator if they are something else"
             )
         return [str(name) for name in names if name != ""]
 
@@ -71,7 +71,9 @@ def write_cells(dataset: Dataset, separator: str | None) -> Iterator[str]:
         separator = ";"
     for name in names:
         if separator in name or name.strip() != name or "\n" in name or "\r" in name or "\t" in name:
-            raise DataError(f"the label {name!r} cannot be written between separators {separator!r}")
+            raise DataError(
+                f"the label {name!r} cannot be written between separators {separator!r}; choose another"
+            )
     yield from map(separator.join, label_sets(dataset))
 
 

@@ -1,4 +1,4 @@
-"""What a reader or a writer is told besides the file."""
+"""The options of readers and writers."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """PECOS folders: ``X.trn.npz``, ``Y.trn.npz``, ``X.trn.txt`` and the same for ``tst``.
 
 The path is the folder together with a split ("train" means ``trn``, "test" ``tst``), or the ``X.*.npz`` file;
-its labels and texts stand beside it or one folder up. Features, texts or both may be there. Labels are called
-"0", "1", … unless ``labels.txt`` names them, a line each; ``output-items.txt`` holds the texts of the labels.
-It has no ids and groups: they are left out when written. Line breaks and tabs in a text become spaces.
+its labels and texts are next to it or one folder up. There may be features, texts or both. Labels are named
+"0", "1", … unless ``labels.txt`` names them, a line each; ``output-items.txt`` has the texts of the labels.
+Ids and groups are not written. Line breaks and tabs in a text become spaces.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from scipy import sparse
 
 from ...errors import DataError
 from ...strings import Strings
+from ...units import counted
 from ..dataset import Dataset, distinct_names, feature_matrix, label_matrix
 from ..files import Input, Output, with_any_suffix
 from .examples import check_labelled, one_line
@@ -46,7 +47,7 @@ def read(source: Input, options: ReadOptions) -> Dataset:
     Y_path = _first(places, f"Y.{split}.npz")
     texts_path = _first(places, f"X.{split}.txt")
     if Y_path is None and options.need_labels:
-        raise DataError(f"{source.name}: no Y.{split}.npz beside X.{split}")
+        raise DataError(f"{source.name}: no Y.{split}.npz next to X.{split}; labels are needed")
     X = None if X_path is None else feature_matrix(_load(X_path), str(X_path))
     Y = None if Y_path is None else label_matrix(_load(Y_path), str(Y_path))
     texts = None if texts_path is None else _read_lines(texts_path)
@@ -90,7 +91,9 @@ def _check_same_labels(dataset: Dataset, folder: Path) -> None:
     """The splits of a folder share their label columns."""
     for name in dataset.labels:
         if one_line(name) != name:
-            raise DataError(f"the label {name!r} cannot be written as pecos: it holds a tab or line break")
+            raise DataError(
+                f"the label {name!r} cannot be written as pecos: it contains a tab or line break; rename it"
+            )
     there = _first([folder], _NAMES)
     if dataset.Y is not None and there is not None and _read_lines(there) != dataset.labels:
         raise DataError(
@@ -105,7 +108,7 @@ def _short(split: str) -> str:
 def _split_of(path: Path) -> str:
     match = FEATURES_FILE.fullmatch(path.name)
     if match is None:
-        raise DataError(f"{path}: a PECOS feature file is called X.<split>.npz")
+        raise DataError(f"{path}: PECOS feature files are named X.<split>.npz; rename it")
     return match["split"]
 
 
@@ -128,9 +131,9 @@ def _check_rows(parts: list[tuple[Path | None, int]]) -> None:
     first, rows = parts[0]
     for path, count in parts[1:]:
         if count != rows:
-            raise DataError(f"{first} has {rows:,} rows but {path} has {count:,}")
+            raise DataError(f"{first} has {counted(rows, 'row')} but {path} has {count:,}; they must agree")
     if not rows:
-        raise DataError(f"{first}: there are no examples in it")
+        raise DataError(f"{first}: has no examples; choose another file")
 
 
 def _read_lines(path: Path) -> Strings:
@@ -144,7 +147,9 @@ def _read_beside(Y_path: Path | None, name: str, count: int) -> Strings | None:
         return None
     lines = _read_lines(path)
     if len(lines) != count:
-        raise DataError(f"{path} has {len(lines):,} lines but there are {count:,} labels")
+        raise DataError(
+            f"{path} has {counted(len(lines), 'line')} for {counted(count, 'label')}; each label needs one"
+        )
     return lines
 
 

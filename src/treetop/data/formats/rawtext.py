@@ -1,8 +1,8 @@
-"""Raw texts as AttentionXML and LightXML keep them: two files with a line for every example.
+"""Raw texts as AttentionXML and LightXML keep them: two files with a line for each example.
 
-``train_raw_texts.txt`` (or ``train_texts.txt``) holds the texts, ``train_labels.txt`` the labels, separated
-by white space. The path is the texts file, or the folder together with a split. It has no ids and groups:
-they are left out when written. Line breaks and tabs in a text become spaces.
+``train_raw_texts.txt`` (or ``train_texts.txt``) has the texts, ``train_labels.txt`` the labels, separated
+by white space. The path is the texts file, or the folder together with a split. Ids and groups are not
+written. Line breaks and tabs in a text become spaces.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from ...errors import DataError
+from ...units import counted
 from ..compression import SUFFIXES
 from ..dataset import Dataset
 from ..files import Input, Output, with_any_suffix
@@ -28,7 +29,9 @@ def read(source: Input, options: ReadOptions) -> Dataset:
     texts_path = _in_folder(source, options.split) if source.is_folder else source.file_path()
     labels_path = with_any_suffix(texts_path.with_name(f"{_match(texts_path)['split']}_labels.txt"))
     if labels_path is None and options.need_labels:
-        raise DataError(f"{texts_path}: no {_match(texts_path)['split']}_labels.txt beside it")
+        raise DataError(
+            f"{texts_path}: no {_match(texts_path)['split']}_labels.txt next to it; labels are needed"
+        )
     with Input(texts_path) as texts:
         examples = Examples(texts.name, options.need_labels)
         if labels_path is None:
@@ -62,7 +65,10 @@ def _read_pairs(texts: Input, labels: Input, examples: Examples) -> None:
             examples.append(*text)
             examples.labels.append(names[1].split())
     if counts[0] != counts[1]:
-        raise DataError(f"{texts.name} has {counts[0]:,} lines but {labels.name} has {counts[1]:,}")
+        raise DataError(
+            f"{texts.name} has {counted(counts[0], 'line')} but {labels.name} has {counts[1]:,};"
+            " they must agree"
+        )
 
 
 def _in_folder(source: Input, wanted: str | None) -> Path:
@@ -80,6 +86,6 @@ def _match(path: Path) -> re.Match[str]:
     match = TEXTS_FILE.fullmatch(path.name)
     if match is None:
         raise DataError(
-            f"{path}: a rawtext file of texts is called <split>_raw_texts.txt or <split>_texts.txt"
+            f"{path}: rawtext files are named <split>_raw_texts.txt or <split>_texts.txt; rename it"
         )
     return match

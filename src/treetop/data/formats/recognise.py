@@ -1,4 +1,4 @@
-"""Which format a path is in: by its name, and where the name leaves it open by its first line."""
+"""Recognises the format of a path: by its name, and where that is not enough, by its first line."""
 
 from __future__ import annotations
 
@@ -39,23 +39,23 @@ def recognise_input(source: Input) -> Format:
     if by_name is not None:
         return by_name
     if not first:
-        raise DataError(f"{source.name}: there are no examples in it")
+        raise DataError(f"{source.name}: has no examples; choose another file")
     raise _unknown(source.name)
 
 
 def recognise_output(path: Path, labelled: bool) -> Format:
-    """The format a new file's name asks for; ``.txt`` only where there are no labels to lose."""
+    """The format of a new file, from its name; ``.txt`` only for unlabelled data, since it has no labels."""
     format = named_by(path)
     if format is None or (format.name == "txt" and labelled):
         suffixes = ", ".join(
             row.suffixes[0] for row in FORMATS.values() if row.suffixes and row is not format
         )
-        raise DataError(f"{path}: its name does not tell the format; end it in one of {suffixes}")
+        raise DataError(f"{path}: its name does not show the format; end it in one of {suffixes}")
     return format
 
 
 def named_by(path: Path) -> Format | None:
-    """The format that a file's name tells, if it does."""
+    """The format that a file's name shows, if any."""
     if FEATURES_FILE.fullmatch(path.name):
         return FORMATS["pecos"]
     if TEXTS_FILE.fullmatch(path.name):
@@ -73,12 +73,12 @@ def _of_folder(folder: Path, name: str) -> Format:
     if any(TEXTS_FILE.fullmatch(entry) for entry in names):
         return FORMATS["rawtext"]
     raise DataError(
-        f"{name}: is a folder, not a file, and holds no train.jsonl (or .csv, …), X.*.npz,"
-        f" *_raw_texts.txt or {ARRAYS_MANIFEST}"
+        f"{name}: is a folder, not a file, and has no train.jsonl (or .csv, …), X.*.npz, *_raw_texts.txt or"
+        f" {ARRAYS_MANIFEST}; name a file, or another folder"
     )
 
 
 def _unknown(name: str) -> DataError:
     return DataError(
-        f"{name}: its name does not tell the format; name it with --format ({', '.join(FORMATS)})"
+        f"{name}: its name does not show the format; choose one with --format ({', '.join(FORMATS)})"
     )

@@ -1,4 +1,4 @@
-"""Folders that hold several splits under one naming scheme."""
+"""Folders with several splits."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from ...errors import DataError
 
 
 def choose_split(folder: str, found: list[str], wanted: str | None) -> str:
-    """The split to read: the wanted one, or the only one there is."""
+    """The split to read: the wanted one, or the only one."""
     if not found:
-        raise DataError(f"{folder}: holds no split of this format")
+        raise DataError(f"{folder}: has no split in this format; choose another folder or format")
     listed = ", ".join(found)
     if wanted is None:
         if len(found) == 1:
             return found[0]
-        raise DataError(f"{folder}: holds the splits {listed}; choose one with --split")
+        raise DataError(f"{folder}: has the splits {listed}; choose one with --split")
     if wanted not in found:
-        raise DataError(f"{folder}: no split {wanted!r} (there are: {listed})")
+        raise DataError(f"{folder}: has no split {wanted!r}; choose one of {listed}")
     return wanted

@@ -1,7 +1,7 @@
-"""Tables of rows and columns: what csv and tsv share.
+"""Tables of rows and columns: the common part of csv and tsv.
 
-A first row that holds the name of the text column (or of any other wanted column) is a header. Columns may be
-given by number from 0 instead; a file without a header needs that for text and labels.
+A first row that contains the name of the text column (or of any other wanted column) is a header. Columns may
+be given by number from 0 instead; a file without a header needs that for text and labels.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from ...errors import DataError
+from ...units import counted
 from ..dataset import Dataset
 from .examples import Examples
 from .fields import join_texts, missing_field, text_fields
@@ -30,7 +31,8 @@ def read_table(name: str, rows: Iterator[Row], options: ReadOptions) -> Dataset:
         rows = _chained((line, first), rows)
     for line, row in rows:
         if len(row) != len(first):
-            raise DataError(f"{examples.place(line)}: {len(row)} columns, but the first row has {len(first)}")
+            columns_here = counted(len(row), "column")
+            raise DataError(f"{examples.place(line)}: {columns_here}, but the first row has {len(first)}")
         text = row[columns.text[0]] if len(columns.text) == 1 else join_texts([row[c] for c in columns.text])
         examples.append(
             line,
@@ -48,7 +50,7 @@ def read_table(name: str, rows: Iterator[Row], options: ReadOptions) -> Dataset:
 
 
 def wanted_columns(options: ReadOptions, there: Collection[str]) -> set[str]:
-    """The names of all columns that are looked for."""
+    """The names of the columns to read."""
     return {
         *text_fields(options.text, there),
         str(options.labels),
@@ -58,7 +60,7 @@ def wanted_columns(options: ReadOptions, there: Collection[str]) -> set[str]:
 
 
 def table_rows(dataset: Dataset, options: WriteOptions) -> Iterator[list[str]]:
-    """A header and the rows: id, text, labels, group, as far as the data has them."""
+    """A header and the rows: id, text, labels and group, where the data have them."""
     assert dataset.texts is not None
     columns: list[tuple[str, Iterator[str]]] = []
     if dataset.ids is not None:
@@ -90,14 +92,14 @@ class _Columns:
         self.group = None if options.group is None else self._needed(options.group, "--group")
 
     def _find(self, column: Column) -> int | None:
-        """By name, else by number; a number past the last column is an error of its own."""
+        """By name, else by number; a number past the last column is a separate error."""
         if isinstance(column, str) and column in self._first:
             return self._first.index(column)
         if not str(column).isdecimal():
             return None
         if int(column) >= len(self._first):
             raise DataError(
-                f"{self._place}: no column {column}, there are only {len(self._first)} (numbered from 0)"
+                f"{self._place}: no column {column}; the table has {len(self._first)}, numbered from 0"
             )
         return int(column)
 
@@ -109,7 +111,7 @@ class _Columns:
 
     def _missing(self, column: Column, option: str) -> DataError:
         error = missing_field(self._place, column, self._first, option, kind="column")
-        return error if self.header else DataError(f"{error}, by its number from 0 if there is no header")
+        return error if self.header else DataError(f"{error}, or by its number from 0 if there is no header")
 
 
 def _chained(first: Row, rows: Iterator[Row]) -> Iterator[Row]:

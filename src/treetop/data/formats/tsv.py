@@ -1,7 +1,7 @@
-"""Tab-separated values: one example a line.
+"""Tab-separated values: one example per line.
 
 A quote is an ordinary character, unless a field begins and ends with one and every quote between is doubled.
-No field holds a tab or a line break; in a text that is written they become spaces.
+Fields cannot contain tabs or line breaks; in a text they are written as spaces.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ def write(dataset: Dataset, path: Path, options: WriteOptions, output: Output) -
         for value in column or ():
             if one_line(value) != value:
                 raise DataError(
-                    f"the {name} {value!r} cannot be written as tsv: it holds a tab or line break"
+                    f"the {name} {value!r} cannot be written as tsv: it contains a tab or line break;"
+                    " write csv instead"
                 )
     file = output.text(path)
     for row in table_rows(dataset, options):

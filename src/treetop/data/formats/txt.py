@@ -1,4 +1,4 @@
-"""Plain text: one text a line, no labels. An empty line is an empty text, so that rows stay lines."""
+"""Plain text: one text per line, no labels. An empty line is an empty text, so that rows are lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .options import ReadOptions, WriteOptions
 def read(source: Input, options: ReadOptions) -> Dataset:
     if options.need_labels and source.first_line():
         raise DataError(
-            f"{source.name}: plain text has no labels; if it is of another format, name it with --format"
+            f"{source.name}: plain text has no labels; if the format is another one, name it with --format"
         )
     examples = Examples(source.name, options.need_labels)
     for line, text in source.lines():

@@ -1,9 +1,9 @@
 """The Extreme Classification Repository's sparse text format.
 
 The first line is ``examples features labels``; then every example is a line ``label,label feature:value …``
-with ids from 0. It gives a feature matrix and labels called "0", "1", …; there are no texts.
+with ids from 0. The data have a feature matrix and labels named "0", "1", …, but no texts.
 
-The native core parses and prints, a block of lines at a time, so that the text is never held whole.
+The native core parses and prints a block of lines at a time, so that the whole file is never in memory.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ...errors import DataError
 from ...machine import thread_count
 from ...sparse import csr_arrays
 from ...strings import Strings
+from ...units import counted
 from ..dataset import Dataset, label_matrix
 from ..files import Input, Output
 from .examples import check_labelled
@@ -28,13 +29,12 @@ from .options import ReadOptions, WriteOptions
 HEADER = re.compile(r"\s*([0-9]+)\s+([0-9]+)\s+([0-9]+)\s*")
 _LARGEST = 2**31 - 1
 _ENTRIES = 1 << 20
-"""Entries that are printed at a time."""
+"""Entries printed at a time."""
 _COMPLAINTS = {
     "label list": "{word!r} is not a list of label numbers such as 3,17",
     "feature": "{word!r} is not a feature with a finite value such as 12:0.5",
-    "label range": "label {id} is out of range, the header promises {labels:,} (labels 0…{last_label})",
-    "feature range": "feature {id} is out of range,"
-    " the header promises {features:,} (features 0…{last_feature})",
+    "label range": "label {id} is out of range: the header declares labels 0…{last_label}",
+    "feature range": "feature {id} is out of range: the header declares features 0…{last_feature}",
 }
 
 
@@ -44,7 +44,7 @@ def read(source: Input, options: ReadOptions) -> Dataset:
         raise DataError(f"{source.name} line 1: the header must be three numbers: examples features labels")
     rows, features, labels = (int(number) for number in header.groups())
     if not rows:
-        raise DataError(f"{source.name}: there are no examples in it")
+        raise DataError(f"{source.name}: has no examples; choose another file")
     if max(rows, features, labels) > _LARGEST:
         raise DataError(f"{source.name} line 1: no number of the header may be larger than {_LARGEST:,}")
     X, Y = _Rows(features), _Rows(labels)
@@ -58,9 +58,10 @@ def read(source: Input, options: ReadOptions) -> Dataset:
         Y.append(*parsed[3:], np.ones(len(parsed[4]), np.float32))
         line += block.count(b"\n")
     if X.count != rows:
-        raise DataError(f"{source.name}: the header promises {rows:,} examples but there are {X.count:,}")
+        declared = counted(rows, "example")
+        raise DataError(f"{source.name}: the header declares {declared} but the file has {X.count:,}; fix it")
     given = label_matrix(Y.build(), source.name)
-    given.data[:] = 1  # a label that a line names twice is still one label
+    given.data[:] = 1  # a label that is repeated in a line counts once
     check_labelled(source.name, given.nnz, options.need_labels)
     return Dataset(labels=Strings.numbers(labels), X=X.build(), Y=given, source=source.name)
 
@@ -68,10 +69,10 @@ def read(source: Input, options: ReadOptions) -> Dataset:
 def write(dataset: Dataset, path: Path, options: WriteOptions, output: Output) -> None:
     X = dataset.X
     if X is None:
-        raise DataError("xmc holds features, and this data set has only texts; write jsonl instead")
+        raise DataError("xmc files have features, and this data set has only texts; write jsonl instead")
     if dataset.labels != Strings.numbers(len(dataset.labels)):
         raise DataError(
-            f"xmc numbers its labels and cannot hold names such as {dataset.labels[0]!r}; write pecos instead"
+            f"xmc files number their labels and have no names such as {dataset.labels[0]!r}; write pecos"
         )
     Y = dataset.Y if dataset.Y is not None else sparse.csr_matrix((len(dataset), len(dataset.labels)))
     file = output.binary(path)
@@ -106,7 +107,7 @@ class _Rows:
 
 
 def _joined(parts: list[npt.NDArray]) -> npt.NDArray:
-    """One array. Every part is let go when it is copied, so that the data is not held twice."""
+    """One array. Each part is freed once it is copied, so that the data are not held twice."""
     whole = np.empty(sum(map(len, parts)), parts[0].dtype)
     end = len(whole)
     while parts:
@@ -119,7 +120,7 @@ def _joined(parts: list[npt.NDArray]) -> npt.NDArray:
 def _complaint(
     source: Input, first: int, block: bytes, fault: _native.XmcFault, features: int, labels: int
 ) -> DataError:
-    """What is wrong in a block that begins with line ``first`` of the file."""
+    """The error for a fault in a block that begins with line ``first`` of the file."""
     number = first + fault.line
     end = block.find(b"\n", fault.end)
     source.decoded(block[block.rfind(b"\n", 0, fault.begin) + 1 : end if end >= 0 else None], number)
@@ -127,8 +128,6 @@ def _complaint(
     message = _COMPLAINTS[fault.kind].format(
         word=word[:40],
         id=word[:40].lstrip("0") or "0",
-        features=features,
-        labels=labels,
         last_feature=features - 1,
         last_label=labels - 1,
     )

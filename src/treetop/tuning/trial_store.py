@@ -1,7 +1,7 @@
-"""The file of a tuning: an Optuna study in SQLite, with a note of what it is about.
+"""The file that keeps the trials of a tuning: an Optuna study in SQLite, with a record of what it tunes.
 
-A study goes on only with the same data, method, metric, split, settings and search space: else its trials
-could not be compared.
+A study is resumed only with the same data, method, metric, validation set, settings and search space: trials
+of anything else could not be compared.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import DataError
+from ..errors import DataError
 
 if TYPE_CHECKING:
     import optuna
@@ -21,21 +21,21 @@ _STUDY = "treetop"
 _ABOUT = {
     "method": "of another method",
     "data": "of other data",
-    "validation": "on another validation part",
-    "metric": "by another metric",
+    "validation": "with another validation set",
+    "metric": "with another metric",
     "settings": "with other settings",
-    "space": "of another search space",
+    "space": "with another search space",
 }
-"""What a study is about, and how one differs that is about something else."""
+"""What a study must have in common with a task, and how a message names the difference."""
 
 
 @contextlib.contextmanager
-def opened(
+def open_study(
     path: str | os.PathLike[str] | None, about: Mapping[str, Any], pruner: optuna.pruners.BasePruner
 ) -> Iterator[optuna.Study]:
-    """The study in that file, new or gone on with; without a path it lives in memory.
+    """The study in that file, new or resumed; without a path it is kept in memory.
 
-    ``about`` is plain JSON under the names of `_ABOUT`.
+    ``about`` is plain JSON with the keys of `_ABOUT`.
     """
     import optuna
 
@@ -66,17 +66,17 @@ def _storage(path: Path) -> optuna.storages.RDBStorage:
     from sqlalchemy.exc import SQLAlchemyError
 
     if not path.parent.is_dir():
-        raise DataError(f"{path}: the folder {path.parent} does not exist")
+        raise DataError(f"{path}: the folder {path.parent} does not exist; create it first")
     try:
         return optuna.storages.RDBStorage(f"sqlite:///{path.resolve()}")
     except (SQLAlchemyError, optuna.exceptions.OptunaError, RuntimeError) as error:
         reason = str(error).partition("\n")[0]
-        raise DataError(f"{path}: cannot be used as a study ({reason})") from None
+        raise DataError(f"{path}: cannot be used as a study ({reason}); choose another file") from None
 
 
 def _check(path: str | os.PathLike[str] | None, known: Any, about: Mapping[str, Any]) -> None:
     if not isinstance(known, dict):
-        raise DataError(f"{path}: holds a study that treetop did not make; choose another file")
+        raise DataError(f"{path}: contains a study that treetop did not create; choose another file")
     for name, difference in _ABOUT.items():
         if known.get(name) != about[name]:
-            raise DataError(f"{path}: holds a study {difference}; choose another file")
+            raise DataError(f"{path}: contains a study {difference}; choose another file")
