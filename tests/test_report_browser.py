@@ -1,4 +1,4 @@
-"""HTML reports in a real browser: pictures are drawn and answer, trees open, nothing is fetched or fails."""
+"""HTML reports in a browser: charts are drawn and interactive, trees open, nothing is fetched or fails."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def page(request, browser, report):
     context.close()
 
 
-def test_pictures_are_drawn_also_when_they_are_unfolded(page):
+def test_charts_are_drawn_also_when_they_are_expanded(page):
     charts = page.locator(".chart")
     drawn = [charts.nth(at).locator("svg").count() for at in range(charts.count())]
     assert charts.count() == 7 and drawn == [1, 1, 1, 1, 1, 1, 0]
@@ -88,12 +88,12 @@ def test_pictures_are_drawn_also_when_they_are_unfolded(page):
     page.wait_for_selector("#chart-confusions-2 svg")
 
 
-def test_pictures_answer_to_the_pointer_and_are_saved(page):
+def test_charts_have_tooltips_and_zoom_and_are_saved(page):
     chart = page.locator("#chart-calibration")
     chart.locator("path[aria-roledescription=point]").last.hover()
     tip = page.locator("#vg-tooltip-element.visible")
     tip.wait_for()
-    assert "answers" in tip.inner_text()
+    assert "predictions" in tip.inner_text()
     ticks = chart.locator(".role-axis-label").first
     before = ticks.inner_html()
     page.keyboard.down("Control")

@@ -18,3 +18,8 @@ def file_size(size: int) -> str:
 def three_digits(value: float) -> str:
     """``0.0316``, ``12.5`` or ``1,204``."""
     return f"{value:.3g}" if value < 100 else f"{value:,.0f}"
+
+
+def counted(count: int, noun: str) -> str:
+    """``1 label`` or ``1,204 labels``."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
