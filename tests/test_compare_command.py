@@ -281,3 +281,23 @@ def test_the_ablations_are_listed(run):
     assert "XML-CNN, embeddings, Eq. 7" in shown and "stride=2" in shown and "filter_sizes=2-4-8" in shown
     assert json.loads(run("ablations", "xml-cnn-table-4", "--json").out)["rows"][0]["method"] == "kim-cnn"
     run("ablations", "xml").sentence(2, "there is no ablation 'xml'")
+
+
+def test_the_former_names_work_and_name_the_new_ones(train, tmp_path, run):
+    import treetop.studies
+
+    listed = run("ablations")
+    former = run("studies", quiet=False)
+    assert (former.code, former.out) == (0, listed.out)
+    assert former.err == "treetop studies is now treetop ablations\n"
+    assert "studies" not in run("--help").out and "--study" not in run("compare", "--help").out
+    data = write_jsonl(tmp_path / "t.jsonl", train) or tmp_path / "t.jsonl"
+    outcome = run("compare", data, "--study", "xml-cnn-table-6", quiet=False)
+    assert outcome.code == 2 and outcome.err.startswith("--study is now --ablation\n")
+    assert "there is no ablation 'xml-cnn-table-6'" in outcome.err
+    with pytest.warns(
+        FutureWarning, match=r"treetop\.studies\.load_study is now treetop\.ablations\.load_ablation"
+    ):
+        assert treetop.studies.load_study("xml-cnn-table-7") == load_ablation("xml-cnn-table-7")
+    with pytest.raises(AttributeError, match="no attribute 'load'"):
+        treetop.studies.load  # noqa: B018
