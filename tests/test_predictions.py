@@ -147,7 +147,7 @@ def test_frames() -> None:
 def test_frames_name_the_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     for library in ("pandas", "polars"):
         monkeypatch.setitem(sys.modules, library, None)
-        with pytest.raises(MissingExtraError, match=r"treetop\[frames\]"):
+        with pytest.raises(MissingExtraError, match=r"treetop-xmc\[frames\]"):
             getattr(small(), f"to_{library}")()
 
 

@@ -1,6 +1,11 @@
-"""Numbers with their units, as people read them."""
+"""Numbers with their units or nouns, for people to read."""
 
 from __future__ import annotations
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """``1 label``, ``1,572 labels``, ``2 entries``."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def file_size(size: int) -> str:
@@ -18,8 +23,3 @@ def file_size(size: int) -> str:
 def three_digits(value: float) -> str:
     """``0.0316``, ``12.5`` or ``1,204``."""
     return f"{value:.3g}" if value < 100 else f"{value:,.0f}"
-
-
-def counted(count: int, noun: str) -> str:
-    """``1 label`` or ``1,204 labels``."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
