@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
 import treetop
-from commands import python
+from test_comparison import quick_collections  # noqa: F401
 from test_contract import topic_texts
 from test_neural_training import write_jsonl
 from treetop import Dataset, Variant
@@ -159,9 +160,9 @@ def test_validation_metrics_are_at_their_epochs(train, test):
     pytest.importorskip("matplotlib")
     from treetop.report.plots import draw_training
 
-    settings = {"clusters": (3,), "hidden": 4, "dimension": 8, "epochs": 2, "validation": 0.2}
+    settings = {"clusters": (3,), "hidden": 4, "dimension": 8, "epochs": 2, "validation": 0.2, "threads": 1}
     levels = Variant.of("levels", "attention-xml", settings)
-    loss, validation = draw_training(compare([levels], train, test, seeds=2)).axes
+    loss, validation = draw_training(compare([levels], train[:60], test, seeds=2, device="cpu")).axes
     assert loss.lines[0].get_xdata().tolist() == [1, 2, 3, 4]
     assert validation.lines[0].get_xdata().tolist() == [3, 4]  # of the last level
 
@@ -261,14 +262,11 @@ def test_mistakes(train, tmp_path, run):
     run("compare", data, "--methods", "plt,plt").sentence(2, "two variants are called 'plt'")
 
 
-def test_without_matplotlib(train, tmp_path):
+def test_without_matplotlib(train, tmp_path, run, monkeypatch):
     write_jsonl(tmp_path / "train.jsonl", train)
-    code = (
-        "import sys; sys.modules['matplotlib'] = None; from treetop.cli.main import main\n"
-        f"main(['compare', {str(tmp_path / 'train.jsonl')!r}, '--methods', 'xr-linear', '--seeds', '1',"
-        f" '--report', {str(tmp_path / 'out')!r}])"
-    )
-    outcome = python("-c", code)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    common = ("compare", tmp_path / "train.jsonl", "--methods", "xr-linear", "--seeds", 1)
+    outcome = run(*common, "--report", tmp_path / "out", quiet=False)
     assert outcome.code == 0 and "pip install 'treetop-xmc[plots]'" in outcome.err
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         *("report.html", "report.md", "report.json", "runs")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import signal
@@ -29,6 +30,15 @@ from treetop.metrics import compare as compare_predictions
 
 LINEAR = Variant("linear", "xr-linear")
 NARROW = Variant("narrow", "xr-linear", {"linear.beam": 1})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_collections():
+    """Every run ends with a garbage collection, which would pass over all objects of torch each time."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="module")
@@ -175,6 +185,7 @@ def test_what_fails_is_named(train, test):
         compare([], train, test)
 
 
+@pytest.mark.process
 def test_runs_in_processes(train, test, tmp_path):
     alone = compare([LINEAR, NARROW], train, test, seeds=2, threads=1)
     together = compare([LINEAR, NARROW], train, test, seeds=2, threads=1, jobs=2, kept=tmp_path)
@@ -187,6 +198,7 @@ def test_runs_in_processes(train, test, tmp_path):
         compare([LINEAR, broken], train, test, seeds=1, jobs=2)
 
 
+@pytest.mark.process
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are ended by signals")
 def test_a_process_that_dies_is_reported(tmp_path):
     """As when the system ends it for want of memory."""
@@ -204,6 +216,7 @@ def test_a_process_that_dies_is_reported(tmp_path):
     assert "TreetopError: linear, seed" in outcome.err and "ended with code -9" in outcome.err
 
 
+@pytest.mark.process
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are ended by signals")
 @pytest.mark.parametrize("by", ["SIGKILL", "SIGTERM"])
 def test_processes_end_with_their_parent(tmp_path, by):

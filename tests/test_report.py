@@ -13,6 +13,7 @@ import treetop
 from reports import ReadReport
 from test_cli import ANIMALS, sentences, write_lines
 from test_compare_command import TINY
+from test_comparison import quick_collections  # noqa: F401
 from treetop import Dataset, LabelTree, Variant, metrics
 from treetop.comparison import compare
 from treetop.errors import ConfigError, DataError
@@ -616,9 +617,10 @@ def test_training_notes_what_it_took(tmp_path, run):
     assert spent["seconds"] > 0 and spent["peak_bytes"] > 1 << 20
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts the peak anew")
+@pytest.mark.process
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux can reset the peak")
 def test_memory_counts_what_was_added():
-    """In a process of its own: one that has run for long has memory at hand that it need not ask for."""
+    """In a process of its own: a process that has run for long reuses memory it already has."""
     program = """
 import numpy as np
 from treetop.machine import memory_added_since, watch_memory
@@ -630,5 +632,5 @@ assert memory_added_since(None) is None
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     if done.stdout.strip() == "None":
-        pytest.skip("this system does not let a process count its peak anew")
+        pytest.skip("this system does not let a process reset its peak")
     assert 24 << 20 <= int(done.stdout) < 48 << 20  # 32 MiB; the kernel counts pages roughly

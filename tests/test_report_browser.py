@@ -18,6 +18,7 @@ FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
 ]
+pytestmark = pytest.mark.browser
 WORDS = (
     *("amber", "basil", "cedar", "daisy", "elder", "fern", "grass", "holly"),
     *("iris", "juniper", "kelp", "lilac", "maple", "nettle", "olive", "poppy"),
@@ -55,10 +56,18 @@ def report(tmp_path_factory) -> Path:
     return page
 
 
-@pytest.fixture(params=["light", "dark"])
-def page(request, browser, report):
-    """The open page; at the end its console is empty, and nothing but the file was asked for."""
-    context = browser.new_context(color_scheme=request.param, viewport={"width": 1100, "height": 800})
+both_schemes = pytest.mark.parametrize("scheme", ["light", "dark"])
+
+
+@pytest.fixture
+def scheme() -> str:
+    return "light"
+
+
+@pytest.fixture
+def page(scheme, browser, report):
+    """The open page; at the end its console is empty, and nothing but the file was requested."""
+    context = browser.new_context(color_scheme=scheme, viewport={"width": 1100, "height": 800})
     opened = context.new_page()
     said, asked = [], []
     opened.on("console", lambda message: said.append(message.text))
@@ -76,6 +85,7 @@ def page(request, browser, report):
     context.close()
 
 
+@both_schemes
 def test_charts_are_drawn_also_when_they_are_expanded(page):
     charts = page.locator(".chart")
     drawn = [charts.nth(at).locator("svg").count() for at in range(charts.count())]
@@ -157,6 +167,7 @@ def test_tables_sort(page):
     assert values == sorted(values, reverse=True)
 
 
+@both_schemes
 def test_light_and_dark(page):
     def ground() -> str:
         return page.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -175,6 +186,7 @@ def test_a_phone_scrolls_in_one_direction(page):
     assert page.locator("#chart-quality svg").bounding_box()["width"] <= 360
 
 
+@both_schemes
 def test_text_has_contrast(page):
     """At least 4.5 to 1 of everything that is read against the page (WCAG AA)."""
     ratios = page.evaluate("""() => {
