@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 from xml.etree import ElementTree
 
 import pytest
@@ -13,27 +13,16 @@ from test_report import EVIL
 from treetop import Dataset
 from treetop.cli.main import main
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-FLAGS = [
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update"),
-]
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
 pytestmark = pytest.mark.browser
+both_schemes = pytest.mark.parametrize("scheme", ["light", "dark"])
+WIDE = {"width": 1100, "height": 800}
 WORDS = (
     *("amber", "basil", "cedar", "daisy", "elder", "fern", "grass", "holly"),
     *("iris", "juniper", "kelp", "lilac", "maple", "nettle", "olive", "poppy"),
 )
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("there is no Chromium on this machine")
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")
@@ -56,33 +45,60 @@ def report(tmp_path_factory) -> Path:
     return page
 
 
-both_schemes = pytest.mark.parametrize("scheme", ["light", "dark"])
-
-
 @pytest.fixture
 def scheme() -> str:
     return "light"
 
 
-@pytest.fixture
-def page(scheme, browser, report):
-    """The open page; at the end its console is empty, and nothing but the file was requested."""
-    context = browser.new_context(color_scheme=scheme, viewport={"width": 1100, "height": 800})
-    opened = context.new_page()
-    said, asked = [], []
-    opened.on("console", lambda message: said.append(message.text))
-    opened.on("pageerror", lambda error: said.append(str(error)))
-    opened.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
-    opened.on("request", lambda wanted: asked.append(wanted.url))
-    opened.goto(report.as_uri())
-    opened.wait_for_function(
+class Tab(NamedTuple):
+    """An open page, what it said on its console, and what it requested."""
+
+    page: Page
+    said: list[str]
+    requested: list[str]
+
+
+@pytest.fixture(scope="module")
+def tab(chromium, report):
+    """``tab("dark")``: the page, opened once in each colour scheme."""
+    tabs: dict[str, Tab] = {}
+
+    def open_in(scheme: str) -> Tab:
+        if scheme not in tabs:
+            tabs[scheme] = opened(chromium, report, scheme)
+        return tabs[scheme]
+
+    yield open_in
+    for one in tabs.values():
+        one.page.context.close()
+
+
+def opened(chromium: Browser, report: Path, scheme: str) -> Tab:
+    page = chromium.new_context(color_scheme=scheme, viewport=WIDE).new_page()
+    tab = Tab(page, [], [])
+    page.on("console", lambda message: tab.said.append(message.text))
+    page.on("pageerror", lambda error: tab.said.append(str(error)))
+    page.on("dialog", lambda dialog: (tab.said.append(dialog.message), dialog.dismiss()))
+    page.on("request", lambda wanted: tab.requested.append(wanted.url))
+    page.goto(report.as_uri())
+    page.wait_for_function(
         "[...document.querySelectorAll('.chart')].every("
         "chart => chart.closest('details:not([open])') || chart.dataset.drawn === 'done')"
     )
-    yield opened
+    return tab
+
+
+@pytest.fixture
+def page(scheme, tab, report):
+    """The open page. After each test its console is empty, and nothing but the file was requested."""
+    shared = tab(scheme)
+    yield shared.page
+    shared.page.set_viewport_size(WIDE)
+    said = list(shared.said)
+    shared.said.clear()
     assert said == []
-    assert [url for url in asked if not url.startswith(("data:", "blob:"))] == [report.as_uri()]
-    context.close()
+    fetched = [url for url in shared.requested if not url.startswith(("data:", "blob:"))]
+    assert fetched == [report.as_uri()]
 
 
 @both_schemes
