@@ -22,7 +22,7 @@ class ReadReport:
         return [section.get("id", "") for section in self.root.iter("section")]
 
     def text(self, section: str) -> str:
-        """All that is to be read in a section; scripts are not."""
+        """The readable text of a section, without scripts."""
         found = next(item for item in self.root.iter("section") if item.get("id") == section)
         return _text(found)
 
@@ -40,14 +40,14 @@ class ReadReport:
         return only
 
     def data(self, place: str) -> dict:
-        """The data of the picture or the tree with that id."""
+        """The data of the chart or the tree with that id."""
         for element in self.root.iter():
             if element.get("id") == place:
                 return json.loads(element.find(".//script").text)
         raise AssertionError(place)
 
-    def drawn(self, picture: str) -> list[dict]:
-        return self.data(f"chart-{picture}")["data"]["values"]
+    def drawn(self, chart: str) -> list[dict]:
+        return self.data(f"chart-{chart}")["data"]["values"]
 
 
 def _text(element: Element | None) -> str:

@@ -211,7 +211,7 @@ def test_a_map_of_a_few_labels_serves_all(data):
 
 def test_mistakes(data):
     model = model_of(data["train"])
-    with pytest.raises(ConfigError, match="no calibration 'sigmoid'; there are: isotonic, platt"):
+    with pytest.raises(ConfigError, match="no calibration 'sigmoid'; choose from isotonic, platt"):
         model.calibrate(data["held out"], "sigmoid")
     with pytest.raises(DataError, match="needs a labelled Dataset"):
         model.calibrate(["a text"])

@@ -103,7 +103,7 @@ def test_calibrate(folder, tmp_path, run):
     outcome = run("calibrate", copied, folder / "test.jsonl", "--threads", 1, quiet=False)
     assert outcome.code == 0, outcome.err
     assert outcome.err.splitlines()[-1].startswith(
-        f"{copied}: scores are probabilities now (isotonic, learned"
+        f"{copied}: scores are now probabilities (isotonic, fitted"
     )
     model = treetop.load(copied)
     assert model.config == before.config and model.config.threads == 2

@@ -1,21 +1,22 @@
-"""The command compare, its reports, and the studies it knows."""
+"""The command compare, its reports, and published ablations."""
 
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
 import treetop
-from commands import python
+from test_comparison import quick_collections  # noqa: F401
 from test_contract import topic_texts
 from test_neural_training import write_jsonl
 from treetop import Dataset, Variant
+from treetop.ablations import EXPECTATIONS, Claim, ablation_names, load_ablation
+from treetop.ablations.verdicts import outcome, verdicts
 from treetop.comparison import Contrast, compare
 from treetop.errors import ConfigError
 from treetop.report.markdown import to_markdown
-from treetop.studies import EXPECTATIONS, Claim, load_study, study_names
-from treetop.studies.verdicts import outcome, verdicts
 
 TINY = {
     "filters": 4,
@@ -38,23 +39,23 @@ def test() -> Dataset:
     return Dataset.from_texts(*topic_texts(40, seed=1), source="test")
 
 
-# -- studies -------------------------------------------------------------------------------------------------
+# -- ablations -----------------------------------------------------------------------------------------------
 
 SWITCHES = {
     "xml-cnn": {"sweep", "pooling", "pools", "filter_sizes", "filters", "stride", "hidden", "loss"},
     "lightxml": {"negatives", "layers"},
 }
 METHODS = ["cascadexml-stages"]
-"""Studies of methods as they are: their rows differ in everything."""
+"""Ablations of methods with their defaults: rows differ in everything."""
 
 
-@pytest.mark.parametrize("name", [name for name in study_names() if name not in METHODS])
-def test_the_rows_of_a_study_differ_in_what_they_say_only(name):
-    study = load_study(name)
+@pytest.mark.parametrize("name", [name for name in ablation_names() if name not in METHODS])
+def test_the_rows_of_an_ablation_differ_only_in_their_settings(name):
+    ablation = load_ablation(name)
     configs = []
-    for row, variant in zip(study.rows, study.variants(), strict=True):
+    for row, variant in zip(ablation.rows, ablation.variants(), strict=True):
         config = {item.name: item.value for item in variant.make(seed=0).config.settings()}
-        for setting, value in {**study.settings, **row.settings}.items():
+        for setting, value in {**ablation.settings, **row.settings}.items():
             full = min((item for item in config if item.rpartition(".")[2] == setting), key=len)
             assert config[full] == (tuple(value) if isinstance(value, list) else value), (row.name, setting)
         if name != "lightxml-figure-2":  # its figures are a picture
@@ -65,37 +66,37 @@ def test_the_rows_of_a_study_differ_in_what_they_say_only(name):
     assert {item.rpartition(".")[2] for item in differing} <= SWITCHES[family]
 
 
-@pytest.mark.parametrize("name", study_names())
-def test_the_claims_of_a_study_are_about_its_rows(name):
-    study = load_study(name)
-    names = {row.name for row in study.rows}
-    for claim in study.claims:
+@pytest.mark.parametrize("name", ablation_names())
+def test_the_claims_of_an_ablation_are_about_its_rows(name):
+    ablation = load_ablation(name)
+    names = {row.name for row in ablation.rows}
+    for claim in ablation.claims:
         assert claim.first in names and claim.second in names and claim.expects in EXPECTATIONS
         assert (claim.within > 0) == (claim.expects == "alike")
 
 
-def test_studies_have_every_row():
-    rows = {name: len(load_study(name).rows) for name in study_names()}
+def test_ablations_have_every_row():
+    rows = {name: len(load_ablation(name).rows) for name in ablation_names()}
     of_cnn = {4: 6, 5: 5, 7: 5, 10: 8, 11: 5, 12: 4}  # Table 5 has a row of Table 4 besides
     others = {"lightxml-table-5": 3, "lightxml-figure-2": 2, "cascadexml-stages": 3}
     assert rows == {f"xml-cnn-table-{table}": count for table, count in of_cnn.items()} | others
-    every = [row.name for name in study_names() for row in load_study(name).rows]
+    every = [row.name for name in ablation_names() for row in load_ablation(name).rows]
     assert len(every) == len(set(every))  # so several can be run together
     with pytest.raises(ConfigError, match="did you mean 'xml-cnn-table-4'"):
-        load_study("xml-cnn-table4")
+        load_ablation("xml-cnn-table4")
 
 
 def test_rows_of_table_12_have_equal_parameters():
     widths = {
         row.name: row.settings["filters"] * row.settings["pools"]
-        for row in load_study("xml-cnn-table-12").rows
+        for row in load_ablation("xml-cnn-table-12").rows
     }
     assert list(widths.values()) == [256, 256, 1024, 1024]
 
 
 def test_changes_reach_what_rows_share():
-    study = load_study("xml-cnn-table-7")
-    models = [variant.make(seed=0) for variant in study.variants({"epochs": 3, "pools": 9, "filters": 5})]
+    ablation = load_ablation("xml-cnn-table-7")
+    models = [variant.make(seed=0) for variant in ablation.variants({"epochs": 3, "pools": 9, "filters": 5})]
     assert {model.config.epochs for model in models} == {3} and {
         model.config.cnn.filters for model in models
     } == {5}
@@ -113,59 +114,57 @@ def test_changes_reach_what_rows_share():
 def test_verdicts(expects, difference, verdict):
     claim = Claim("it is so", "a", "b", expects, within=1.0)
     contrast = Contrast(difference, 1.0, 0.01, difference - 2, difference + 2, 0.01)
-    assert contrast.decided == (abs(difference) > 2)
+    assert contrast.significant == (abs(difference) > 2)
     assert outcome(claim, contrast) == verdict
 
 
-def test_decided_needs_seeds_and_texts():
-    assert Contrast(3.0, 1.0, 0.04, 0.1, 6.0, 0.01).decided
-    assert not Contrast(3.0, 1.6, 0.06, 0.1, 6.0, 0.01).decided
-    assert not Contrast(3.0, 1.0, 0.04, -0.1, 6.0, 0.06).decided
-    assert Contrast(-3.0, None, None, -6.0, -0.1, 0.01).decided
+def test_significance_needs_seeds_and_texts():
+    assert Contrast(3.0, 1.0, 0.04, 0.1, 6.0, 0.01).significant
+    assert not Contrast(3.0, 1.6, 0.06, 0.1, 6.0, 0.01).significant
+    assert not Contrast(3.0, 1.0, 0.04, -0.1, 6.0, 0.06).significant
+    assert Contrast(-3.0, None, None, -6.0, -0.1, 0.01).significant
 
 
 # -- the report and the command ------------------------------------------------------------------------------
 
 
-def test_the_report_of_a_study(train, test, tmp_path):
+def test_the_report_of_an_ablation(train, test, tmp_path):
     pytest.importorskip("matplotlib")
     from treetop.report.plots import draw_all
 
-    study = load_study("xml-cnn-table-7")
-    comparison = compare([*study.variants(TINY), Variant("linear", "xr-linear")], train, test, seeds=2)
-    found = verdicts(study, comparison)
+    ablation = load_ablation("xml-cnn-table-7")
+    comparison = compare([*ablation.variants(TINY), Variant("linear", "xr-linear")], train, test, seeds=2)
+    found = verdicts(ablation, comparison)
     assert [round(item.published, 2) for item in found] == [8.15, -4.37, 1.06, 2.38, 1.99]
     means = {name: comparison.spread(name, "P@1").mean for name in comparison.names}
     assert found[0].contrast.difference == pytest.approx(
-        means[study.rows[1].name] - means[study.rows[0].name]
+        means[ablation.rows[1].name] - means[ablation.rows[0].name]
     )
     pictures = draw_all(comparison, tmp_path)
     assert [file for _, file in pictures] == ["accuracy.svg", "speed.svg", "parameters.svg", "training.svg"]
     assert all((tmp_path / file).read_text().rstrip().endswith("</svg>") for _, file in pictures)
-    page = to_markdown(comparison, [(study, found)], pictures)
+    page = to_markdown(comparison, [(ablation, found)], pictures)
     row = next(line for line in page.splitlines() if line.startswith("| Eq. 4, no hidden layer, max |"))
     spread = comparison.spread("Eq. 4, no hidden layer, max", "P@1")
     parts = comparison.parameters("Eq. 4, no hidden layer, max")
     assert f"| {spread.mean:.2f} ± {spread.deviation:.2f} |" in row and f"| {sum(parts.values()):,} |" in row
     assert (
-        "| +8.15 |" in page
-        and "of 5 claims agree" in page
-        and "![P@1 of every variant](accuracy.svg)" in page
+        "| +8.15 |" in page and "of 5 claims agree" in page and "![P@1 of each variant](accuracy.svg)" in page
     )
     for line in page.splitlines():  # cells are never cut by what a name holds
         if line.startswith("|"):
             assert line.endswith("|")
 
 
-def test_figures_of_held_out_texts_stand_at_their_epochs(train, test):
+def test_validation_metrics_are_at_their_epochs(train, test):
     pytest.importorskip("matplotlib")
     from treetop.report.plots import draw_training
 
-    settings = {"clusters": (3,), "hidden": 4, "dimension": 8, "epochs": 2, "validation": 0.2}
+    settings = {"clusters": (3,), "hidden": 4, "dimension": 8, "epochs": 2, "validation": 0.2, "threads": 1}
     levels = Variant.of("levels", "attention-xml", settings)
-    loss, judged = draw_training(compare([levels], train, test, seeds=2)).axes
+    loss, validation = draw_training(compare([levels], train[:60], test, seeds=2, device="cpu")).axes
     assert loss.lines[0].get_xdata().tolist() == [1, 2, 3, 4]
-    assert judged.lines[0].get_xdata().tolist() == [3, 4]  # of the last level
+    assert validation.lines[0].get_xdata().tolist() == [3, 4]  # of the last level
 
 
 def test_the_command(train, tmp_path, run):
@@ -199,14 +198,14 @@ def test_the_command(train, tmp_path, run):
     assert "## Against the best" in (out / "report.md").read_text()
 
 
-def test_the_command_with_a_study(train, test, tmp_path, run):
+def test_the_command_with_an_ablation(train, test, tmp_path, run):
     write_jsonl(tmp_path / "train.jsonl", train)
     write_jsonl(tmp_path / "test.jsonl", test)
     changes = [
         item for name, value in TINY.items() if name != "device" for item in ("--set", f"{name}={value}")
     ]
     outcome = run(
-        "compare", tmp_path, "--study", "xml-cnn-table-12", *changes, "--seeds", 1, "--device", "cpu"
+        "compare", tmp_path, "--ablation", "xml-cnn-table-12", *changes, "--seeds", 1, "--device", "cpu"
     )
     assert outcome.code == 0, outcome.err
     assert (
@@ -254,7 +253,7 @@ def test_mistakes(train, tmp_path, run):
     run("compare", data, "--methods", "kim-cnn,plt", "--set", "filters=3").sentence(
         2, "plt", "no setting 'filters'"
     )
-    run("compare", data, "--study", "xml-cnn-table-6").sentence(2, "'xml-cnn-table-6'")
+    run("compare", data, "--ablation", "xml-cnn-table-6").sentence(2, "'xml-cnn-table-6'")
     run("compare", data, "--variant", "a=xr-linear,2").sentence(2, "SETTING=VALUE")
     run("compare", data, "--methods", "plt", "--report", data).sentence(2, "is a file, not a folder")
     both = ("--test", data, "--validation", 0.1)
@@ -263,23 +262,40 @@ def test_mistakes(train, tmp_path, run):
     run("compare", data, "--methods", "plt,plt").sentence(2, "two variants are called 'plt'")
 
 
-def test_without_matplotlib(train, tmp_path):
+def test_without_matplotlib(train, tmp_path, run, monkeypatch):
     write_jsonl(tmp_path / "train.jsonl", train)
-    code = (
-        "import sys; sys.modules['matplotlib'] = None; from treetop.cli.main import main\n"
-        f"main(['compare', {str(tmp_path / 'train.jsonl')!r}, '--methods', 'xr-linear', '--seeds', '1',"
-        f" '--report', {str(tmp_path / 'out')!r}])"
-    )
-    outcome = python("-c", code)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    common = ("compare", tmp_path / "train.jsonl", "--methods", "xr-linear", "--seeds", 1)
+    outcome = run(*common, "--report", tmp_path / "out", quiet=False)
     assert outcome.code == 0 and "pip install 'treetop-xmc[plots]'" in outcome.err
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         *("report.html", "report.md", "report.json", "runs")
     }
 
 
-def test_the_studies_are_listed(run):
-    assert [line.split()[0] for line in run("studies").out.splitlines()[:9]] == study_names()
-    shown = run("studies", "xml-cnn-table-4").out
+def test_the_ablations_are_listed(run):
+    assert [line.split()[0] for line in run("ablations").out.splitlines()[:9]] == ablation_names()
+    shown = run("ablations", "xml-cnn-table-4").out
     assert "XML-CNN, embeddings, Eq. 7" in shown and "stride=2" in shown and "filter_sizes=2-4-8" in shown
-    assert json.loads(run("studies", "xml-cnn-table-4", "--json").out)["rows"][0]["method"] == "kim-cnn"
-    run("studies", "xml").sentence(2, "there is no study 'xml'")
+    assert json.loads(run("ablations", "xml-cnn-table-4", "--json").out)["rows"][0]["method"] == "kim-cnn"
+    run("ablations", "xml").sentence(2, "there is no ablation 'xml'")
+
+
+def test_the_former_names_work_and_name_the_new_ones(train, tmp_path, run):
+    import treetop.studies
+
+    listed = run("ablations")
+    former = run("studies", quiet=False)
+    assert (former.code, former.out) == (0, listed.out)
+    assert former.err == "treetop studies is now treetop ablations\n"
+    assert "studies" not in run("--help").out and "--study" not in run("compare", "--help").out
+    data = write_jsonl(tmp_path / "t.jsonl", train) or tmp_path / "t.jsonl"
+    outcome = run("compare", data, "--study", "xml-cnn-table-6", quiet=False)
+    assert outcome.code == 2 and outcome.err.startswith("--study is now --ablation\n")
+    assert "there is no ablation 'xml-cnn-table-6'" in outcome.err
+    with pytest.warns(
+        FutureWarning, match=r"treetop\.studies\.load_study is now treetop\.ablations\.load_ablation"
+    ):
+        assert treetop.studies.load_study("xml-cnn-table-7") == load_ablation("xml-cnn-table-7")
+    with pytest.raises(AttributeError, match="no attribute 'load'"):
+        treetop.studies.load  # noqa: B018

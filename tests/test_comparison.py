@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import signal
@@ -31,6 +32,15 @@ LINEAR = Variant("linear", "xr-linear")
 NARROW = Variant("narrow", "xr-linear", {"linear.beam": 1})
 
 
+@pytest.fixture(scope="module", autouse=True)
+def quick_collections():
+    """Every run ends with a garbage collection, which would pass over all objects of torch each time."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 @pytest.fixture(scope="module")
 def train() -> Dataset:
     return Dataset.from_texts(*topic_texts(120, seed=0), source="train")
@@ -43,7 +53,7 @@ def test() -> Dataset:
 
 @pytest.fixture
 def made(monkeypatch) -> list[tuple[str, int]]:
-    """The runs that were not found but made."""
+    """The runs that were trained, not found."""
     seen = []
     measure = comparing.measure
 
@@ -109,7 +119,7 @@ def test_a_run_is_what_the_library_measures(train, test):
             assert np.array_equal(again.indptr, given.indptr) and np.array_equal(again.indices, given.indices)
 
 
-def test_networks_tell_their_parameters_and_epochs(train, test):
+def test_networks_report_their_parameters_and_epochs(train, test):
     network = Variant.of("tiny", "cnn-baseline", QUICK, {"epochs": 3, "hidden": 5, "validation": 0.2})
     (run,) = compare([network], train, test, seeds=[7]).runs["tiny"]
     assert run.seed == 7 and run.device == "cpu" and run.precision in ("float32", "bfloat16")
@@ -145,7 +155,7 @@ def test_damaged_runs_are_made_again(train, test, tmp_path, made):
     assert len(made) == 5
 
 
-def test_a_comparison_that_is_stopped_goes_on(train, test, tmp_path, made, monkeypatch):
+def test_an_interrupted_comparison_resumes(train, test, tmp_path, made, monkeypatch):
     measure = comparing.measure
 
     def interrupted(variant, seed, *others):
@@ -175,6 +185,7 @@ def test_what_fails_is_named(train, test):
         compare([], train, test)
 
 
+@pytest.mark.process
 def test_runs_in_processes(train, test, tmp_path):
     alone = compare([LINEAR, NARROW], train, test, seeds=2, threads=1)
     together = compare([LINEAR, NARROW], train, test, seeds=2, threads=1, jobs=2, kept=tmp_path)
@@ -187,8 +198,9 @@ def test_runs_in_processes(train, test, tmp_path):
         compare([LINEAR, broken], train, test, seeds=1, jobs=2)
 
 
+@pytest.mark.process
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are ended by signals")
-def test_a_process_that_dies_is_told(tmp_path):
+def test_a_process_that_dies_is_reported(tmp_path):
     """As when the system ends it for want of memory."""
     script = tmp_path / "dies.py"
     script.write_text(
@@ -204,9 +216,10 @@ def test_a_process_that_dies_is_told(tmp_path):
     assert "TreetopError: linear, seed" in outcome.err and "ended with code -9" in outcome.err
 
 
+@pytest.mark.process
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are ended by signals")
 @pytest.mark.parametrize("by", ["SIGKILL", "SIGTERM"])
-def test_processes_end_with_the_first(tmp_path, by):
+def test_processes_end_with_their_parent(tmp_path, by):
     script = tmp_path / "waits.py"
     script.write_text(
         "import os, pathlib, time\n"
@@ -297,7 +310,7 @@ def test_means_and_deviations_by_hand():
     contrast = comparison.contrast("good", "bad")["P@1"]
     assert contrast.difference == 50 and contrast.deviation == pytest.approx(math.sqrt((200 + 3200) / 2))
     t_test = stats.ttest_ind([100, 80], [80, 0], equal_var=False)
-    assert contrast.p_of_seeds == pytest.approx(t_test.pvalue) and not contrast.decided
+    assert contrast.p_of_seeds == pytest.approx(t_test.pvalue) and not contrast.significant
     with pytest.raises(ConfigError, match="no variant 'other'; it has good, bad"):
         comparison.spread("other", "P@1")
 
@@ -315,7 +328,7 @@ def test_scores_of_a_text_are_averaged_over_the_seeds():
     """Two runs that are right by turns are half right about every text: other texts would change nothing."""
     turns = by_hand(turns=["abcc", "ccab"], wrong=["cccc", "cccc"]).contrast("turns", "wrong")["P@1"]
     assert (turns.difference, turns.low, turns.high) == (50, 50, 50)
-    assert turns.deviation == 0 and turns.p_of_seeds == 0 and turns.decided
+    assert turns.deviation == 0 and turns.p_of_seeds == 0 and turns.significant
 
 
 def test_every_method_gets_the_settings_it_has():

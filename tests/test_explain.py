@@ -366,7 +366,7 @@ def test_command_when_the_search_misses_the_label(folder, tmp_path, records, run
     found = {item.label for item in narrow.predict(text, k=12)[0]}
     missed = next(label for label in narrow.labels if label not in found)
     shown = run("explain", tmp_path / "narrow", text, "--label", missed).out
-    assert "The search does not get to this label: at level" in shown and "left out" in shown
+    assert "The beam search does not reach this label: at level" in shown and "not in beam" in shown
 
 
 def test_command_for_an_empty_text(folder, model, run):

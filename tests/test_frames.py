@@ -13,7 +13,7 @@ from conftest import planted
 from small_data import same, topic_texts
 from treetop import Dataset
 from treetop.errors import DataError
-from treetop.report.pages import write_report
+from treetop.report.build import write_report
 
 SMALL = {"leaf_size": 4, "branching": 2, "threads": 1}
 BOTH = pytest.mark.parametrize("library", [pandas, polars], ids=["pandas", "polars"])

@@ -1,4 +1,4 @@
-"""Recipes: what is published, as settings that the methods take and scores beside measured ones."""
+"""Recipes: published settings that methods accept, and published scores next to measured ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from treetop.metrics.documents import RANKING
 from treetop.recipes import all_recipes, find_recipe
 
 SETTINGS_ONLY = {"cascadexml"}
-"""Methods whose tables of scores were not at hand."""
+"""Methods whose tables of scores were not available."""
 
 
 @pytest.mark.parametrize("recipe", all_recipes().values(), ids=all_recipes())
@@ -89,7 +89,7 @@ def test_train_by_a_recipe_and_compare(folder, capsys):
 
     outcome = call(capsys, "evaluate", model, test, "--published", quiet=False)
     assert outcome.code == 0
-    assert "of 153,025 test texts of Amazon-670K; here are 30" in outcome.err
+    assert "for 153,025 test texts of Amazon-670K; this test set has 30" in outcome.err
     table = outcome.out.partition("published: parabel/amazon-670k\n")[2].splitlines()
     assert table[0].split() == ["P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5", "source"]
     constants = trained.evaluate(treetop.read(test), propensity=PROPENSITY["amazon-670k"])
@@ -107,7 +107,7 @@ def test_measured_against_what_is_not_known(folder, capsys):
     train, test, model = folder / "train.jsonl", folder / "test.jsonl", folder / "plain"
     assert call(capsys, "train", train, "--model", model, "--method", "neighbours").code == 0
     assert call(capsys, "predict", model, test, "--output", folder / "p.jsonl").code == 0
-    call(capsys, "evaluate", model, test, "--published").sentence(2, "trained by no recipe", "--recipe")
+    call(capsys, "evaluate", model, test, "--published").sentence(2, "not trained with a recipe", "--recipe")
     call(capsys, "evaluate", folder / "p.jsonl", test, "--published").sentence(2, "not a model", "--recipe")
     outcome = call(capsys, "evaluate", folder / "p.jsonl", test, "--recipe", "dismec/eurlex-4k")
     assert outcome.code == 0 and "83.21" in outcome.out
@@ -119,8 +119,8 @@ def test_measured_where_no_scores_are_published(folder, capsys):
     assert call(capsys, "predict", model, test, "--output", answers).code == 0
     outcome = call(capsys, "evaluate", answers, test, "--recipe", "cascadexml/amazon-670k", quiet=False)
     assert outcome.code == 0 and "coverage" in outcome.out and "published" not in outcome.out
-    assert "no published scores of cascadexml/amazon-670k are at hand" in outcome.err
-    assert "the published scores are of" not in outcome.err
+    assert "cascadexml/amazon-670k has no published scores" in outcome.err
+    assert "the published scores are for" not in outcome.err
 
 
 def test_where_only_scores_are_published(folder, capsys):
@@ -138,14 +138,14 @@ def test_where_only_scores_are_published(folder, capsys):
 def test_recipes_are_listed_and_shown(capsys):
     listed = call(capsys, "recipes").out
     assert all(name in listed for name in all_recipes())
-    assert "only scores" in listed and "only settings" in listed
+    assert "scores only" in listed and "settings only" in listed
     of_data = call(capsys, "recipes", "amazon-3m").out
     assert "xr-transformer/amazon-3m" in of_data and "eurlex" not in of_data
     one = call(capsys, "recipes", "xml-cnn/eurlex-4k").out
-    assert "EUR-Lex-4K, 15,449 texts and 3,865 to test, 3,956 labels" in one
+    assert "EUR-Lex-4K, 15,449 training texts, 3,865 test texts, 3,956 labels" in one
     assert "cnn.pools" in one and "GloVe" in one and "78.94" in one and "NAACL 2022, Tables 7 and 15" in one
-    assert "No settings are published" in call(capsys, "recipes", "xml-cnn-impl/amazon-670k").out
+    assert "Only scores are published" in call(capsys, "recipes", "xml-cnn-impl/amazon-670k").out
     assert len(json.loads(call(capsys, "recipes", "kim-cnn", "--json").out)) == 4
-    assert "not at hand" in call(capsys, "recipes", "cascadexml/amazon-670k").out
+    assert "not available" in call(capsys, "recipes", "cascadexml/amazon-670k").out
     call(capsys, "recipes", "magic").sentence(2, "no recipe, method or data set 'magic'")
     call(capsys, "recipes", "xml-cnn/eurlex").sentence(2, "did you mean")

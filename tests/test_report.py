@@ -1,4 +1,4 @@
-"""HTML reports: their figures are those of the metrics, their markup is sound, and nothing in them runs."""
+"""HTML reports: their numbers are the metrics, their markup is valid, and untrusted text never runs."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ import treetop
 from reports import ReadReport
 from test_cli import ANIMALS, sentences, write_lines
 from test_compare_command import TINY
+from test_comparison import quick_collections  # noqa: F401
 from treetop import Dataset, LabelTree, Variant, metrics
 from treetop.comparison import compare
 from treetop.errors import ConfigError, DataError
 from treetop.metrics import DocumentScores, compare_scores, confusions, holm, score_intervals
 from treetop.predictions import Predictions
 from treetop.report import label_tree
-from treetop.report.blocks import Text
-from treetop.report.examples import best_and_worst
-from treetop.report.marks import Piece, Word, marked, words_of
-from treetop.report.pages import of_comparison, of_subjects, write_report
-from treetop.report.sections.differences import differences, paired
-from treetop.report.subject import Evidence, Subject
+from treetop.report.blocks import Paragraph
+from treetop.report.build import evidence_of_comparison, evidence_of_models, write_report
+from treetop.report.evidence import Evidence, ReportedModel
+from treetop.report.highlights import Segment, WordContribution, highlighted, word_contributions
+from treetop.report.predicted_texts import best_and_worst
+from treetop.report.sections.differences import differences, paired_tests
 
 EVIL = "</script><script>alert('label')</script>"
 
@@ -190,7 +191,7 @@ def test_intervals_of_scores_are_those_of_predictions(folder):
     assert score_intervals(scores, samples=50) == metrics.confidence_intervals(predictions, test, samples=50)
 
 
-# -- the figures of a page -----------------------------------------------------------------------------------
+# -- the numbers of a page -----------------------------------------------------------------------------------
 
 
 def test_a_page_has_every_section_and_is_valid(three):
@@ -258,7 +259,7 @@ def test_frequency_and_calibration_are_those_of_the_metrics(folder, three):
         assert row[5] == f"{bucket.precision[5]:.2f}"
     bins = metrics.reliability(predictions, test, k=5)
     drawn = [row for row in three.data("chart-calibration")["data"]["values"] if row["model"] == "deep"]
-    assert [(row["score"], row["right"], row["answers"]) for row in drawn] == [
+    assert [(row["score"], row["correct"], row["predictions"]) for row in drawn] == [
         (item.score, item.hits, item.pairs) for item in bins
     ]
 
@@ -267,7 +268,7 @@ def test_confusions_of_a_page(folder, three):
     test, model = treetop.read(folder / "test.jsonl"), treetop.load(folder / "deep")
     found = confusions(model.predict(test, 5), test)
     names = [*model.labels, "unicorn"]
-    _, rows = three.tables("The largest confusions")[0]
+    _, rows = three.tables("Most frequent confusions")[0]
     assert [row[:4] for row in rows] == [
         [names[c.missing], names[c.given], f"{c.documents:,}", f"{c.misses:.1f}"] for c in found[: len(rows)]
     ]
@@ -314,7 +315,7 @@ def test_a_large_tree_keeps_the_most_frequent_labels(monkeypatch):
 
 def test_examples_of_a_page(folder, three):
     text = three.text("examples")
-    assert "Worst answers" in text and "Best answers" in text
+    assert "Worst predictions" in text and "Best predictions" in text
     assert "Why cat" in text and "Why not" in text
     assert "the model knows no label 'unicorn'" in text
     marks = [mark for mark in three.root.iter("mark") if mark.get("class", "").startswith("for")]
@@ -327,26 +328,28 @@ def test_examples_of_a_page(folder, three):
 
 
 def test_marked_words_by_hand():
-    words = [Word("red fox", 4.0, ((4, 11),)), Word("fox", -2.0, ((8, 11), (16, 19)))]
+    words = [WordContribution("red fox", 4.0, ((4, 11),)), WordContribution("fox", -2.0, ((8, 11), (16, 19)))]
     # "the": 0; "red ": 4; "fox": 4 − 1; the second "fox": −1. In steps of a quarter of the largest.
-    assert marked("the red fox and fox.", words) == [
-        Piece("the ", 0),
-        Piece("red ", 4),
-        Piece("fox", 3),
-        Piece(" and ", 0),
-        Piece("fox", -1),
-        Piece(".", 0),
+    assert highlighted("the red fox and fox.", words) == [
+        Segment("the ", 0),
+        Segment("red ", 4),
+        Segment("fox", 3),
+        Segment(" and ", 0),
+        Segment("fox", -1),
+        Segment(".", 0),
     ]
-    assert marked("nothing", []) == [Piece("nothing", 0)] and marked("", []) == []
+    assert highlighted("nothing", []) == [Segment("nothing", 0)] and highlighted("", []) == []
 
 
 def test_words_add_up_what_the_path_says(folder):
     model = treetop.load(folder / "deep")
     explanation = model.explain("the cat sings in the barn", "cat")
-    words = words_of(explanation)
+    words = word_contributions(explanation)
     total = sum(term.contribution for step in explanation.path for term in step.terms)
-    assert sum(word.added for word in words) == pytest.approx(total)
-    assert [abs(word.added) for word in words] == sorted((abs(word.added) for word in words), reverse=True)
+    assert sum(word.contribution for word in words) == pytest.approx(total)
+    assert [abs(word.contribution) for word in words] == sorted(
+        (abs(word.contribution) for word in words), reverse=True
+    )
     forest = treetop.make("parabel", trees=2).fit(treetop.read(folder / "train.jsonl"))
     explanation = forest.explain("the cat sings in the barn", "cat")
     total = sum(
@@ -355,7 +358,7 @@ def test_words_add_up_what_the_path_says(folder):
         for step in part.explanation.path
         for term in step.terms
     )
-    assert sum(word.added for word in words_of(explanation)) == pytest.approx(total)
+    assert sum(word.contribution for word in word_contributions(explanation)) == pytest.approx(total)
 
 
 # -- untrusted texts -----------------------------------------------------------------------------------------
@@ -450,6 +453,15 @@ def test_features_are_reported_without_examples(tmp_path):
     assert "examples" not in ReadReport(page).sections and "tree" in ReadReport(page).sections
 
 
+def test_the_former_import_works_and_names_the_new_one():
+    from treetop.report import pages
+
+    with pytest.warns(FutureWarning, match=r"is now treetop\.report\.build\.write_report"):
+        assert pages.write_report is write_report
+    with pytest.raises(AttributeError, match="no attribute 'write'"):
+        pages.write  # noqa: B018
+
+
 def test_label_texts_are_what_people_read(tmp_path, run):
     data = write_lines(tmp_path / "d.jsonl", sentences(80))
     names = tmp_path / "names.tsv"
@@ -460,7 +472,7 @@ def test_label_texts_are_what_people_read(tmp_path, run):
     assert "the cat itself (cat)" in report.data("tree-1")["labels"]["title"]
     header, rows = report.table("Time and memory")
     cells = dict(zip(header, rows[0], strict=True))
-    assert float(cells["training, s"]) > 0 and cells["peak of training"].endswith("B")
+    assert float(cells["training, s"]) > 0 and cells["peak memory in training"].endswith("B")
 
 
 # -- comparisons ---------------------------------------------------------------------------------------------
@@ -475,8 +487,8 @@ def test_compare_writes_the_page_alone_or_in_the_folder(folder, tmp_path, run):
     report = ReadReport(alone)
     assert {"calibration", "tree"}.isdisjoint(report.sections)
     header, rows = report.table("Paired differences, in percentage points")
-    assert header[-1] == "p of seeds, Holm" and len(rows) == 3
-    assert "Answers are those of the first seed." in report.text("confusions")
+    assert header[-1] == "p over seeds, Holm" and len(rows) == 3
+    assert "Predictions are those of the first seed." in report.text("confusions")
     assert run(*common, "xr-linear", "--seeds", 1, "--report", tmp_path / "out").code == 0
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert {"report.html", "report.md", "report.json", "runs"} <= names
@@ -487,7 +499,7 @@ def test_a_comparison_reports_means_and_deviations(folder):
     train, test = (treetop.read(folder / f"{name}.jsonl") for name in ("train", "test"))
     variants = [Variant("near", "neighbours"), Variant("cnn", "kim-cnn", TINY)]
     comparison = compare(variants, train, test, seeds=2)
-    evidence = of_comparison(comparison, samples=200)
+    evidence = evidence_of_comparison(comparison, samples=200)
     for place, name in enumerate(comparison.names):
         for metric in comparison.metrics:
             spread = comparison.spread(name, metric)
@@ -495,29 +507,30 @@ def test_a_comparison_reports_means_and_deviations(folder):
             values = evidence.metrics[place][metric]
             assert np.std(values, ddof=1) == pytest.approx(spread.deviation)
     contrasts = comparison.contrast("near", "cnn")
-    pairs = paired(evidence)
-    raw = [contrasts[pair.metric].p_of_seeds for pair in pairs]
-    assert [pair.of_seeds for pair in pairs] == pytest.approx(holm(raw))
-    assert [pair.found.difference for pair in pairs] == pytest.approx(
-        [contrasts[pair.metric].difference for pair in pairs]
+    tests = paired_tests(evidence)
+    raw = [contrasts[test.metric].p_of_seeds for test in tests]
+    assert [test.p_of_seeds for test in tests] == pytest.approx(holm(raw))
+    assert [test.difference.difference for test in tests] == pytest.approx(
+        [contrasts[test.metric].difference for test in tests]
     )
 
 
 def test_many_models_are_tested_against_the_best():
     rng = np.random.default_rng(0)
     truth = labelled([[int(rng.integers(6))] for _ in range(30)], 6)
-    subjects = [
-        Subject(f"m{n}", (ranked([rng.permutation(6)[:3].tolist() for _ in range(30)], 6),)) for n in range(8)
+    models = [
+        ReportedModel(f"m{n}", (ranked([rng.permutation(6)[:3].tolist() for _ in range(30)], 6),))
+        for n in range(8)
     ]
-    evidence = Evidence.of(subjects, truth, samples=100)
-    pairs = paired(evidence)
-    assert {pair.first for pair in pairs} == {evidence.best} and len(pairs) == 7 * 2
-    # The best was picked by its figures: all 28 pairs count in the correction.
-    assert [pair.corrected for pair in pairs] == holm([pair.found.p_value for pair in pairs], of=28 * 2)
-    (says, *_) = differences(evidence, pairs).blocks
-    assert isinstance(says, Text) and "for the 56 tests of all pairs" in says.text
-    # With 100 redraws no p-value could fall below 56/101.
-    assert "(2,240 redraws)" in says.text
+    evidence = Evidence.of(models, truth, samples=100)
+    tests = paired_tests(evidence)
+    assert {test.first for test in tests} == {evidence.best} and len(tests) == 7 * 2
+    # The best is selected on the same texts: all 28 pairs count in the correction.
+    assert [test.corrected for test in tests] == holm([test.difference.p_value for test in tests], of=28 * 2)
+    (says, *_) = differences(evidence, tests).blocks
+    assert isinstance(says, Paragraph) and "for the 56 tests of all pairs" in says.text
+    # With 100 resamples no p-value could fall below 56/101.
+    assert "(2,240 resamples)" in says.text
 
 
 def test_the_worst_of_equals_are_those_with_the_highest_wrong_score():
@@ -525,7 +538,7 @@ def test_the_worst_of_equals_are_those_with_the_highest_wrong_score():
     # In rows 0 and 1 the first answer is right and the second wrong, in the others both are right.
     scores = [0.9, 0.1, 0.6, 0.5, 0.9, 0.8, 0.9, 0.8]
     given = Predictions([0, 2, 4, 6, 8], [0, 2, 0, 2, 0, 1, 0, 1], scores, truth.labels)
-    evidence = Evidence.of([Subject("m", (given,))], truth, ks=(2,), samples=10)
+    evidence = Evidence.of([ReportedModel("m", (given,))], truth, ks=(2,), samples=10)
     assert best_and_worst(evidence, 0, 2) == ([2, 3], [1, 0])
 
 
@@ -534,11 +547,13 @@ def test_models_of_other_data_are_told_apart(folder, three):
     assert sentence in three.text("quality") and "near was trained" not in three.text("quality")
     truth = treetop.read(folder / "test.jsonl")
     models = {name: treetop.load(folder / name) for name in ("animals", "deep")}
-    subjects = [Subject(name, (model.predict(truth, 3),), model=model) for name, model in models.items()]
+    reported = [
+        ReportedModel(name, (model.predict(truth, 3),), model=model) for name, model in models.items()
+    ]
     train = treetop.read(folder / "train.jsonl")
-    evidence = of_subjects(subjects, truth, train=train, samples=100)
-    assert len(evidence.notes) == 1 and evidence.trained_on == 200
-    counts = dict(zip(evidence.truth.labels, evidence.counts.tolist(), strict=True))
+    evidence = evidence_of_models(reported, truth, train=train, samples=100)
+    assert len(evidence.notes) == 1 and evidence.n_train == 200
+    counts = dict(zip(evidence.truth.labels, evidence.train_counts.tolist(), strict=True))
     assert counts == dict(zip(train.labels, train.label_counts.tolist(), strict=True)) | {"unicorn": 0}
 
 
@@ -564,7 +579,7 @@ def test_bad_input_is_told_in_a_sentence(folder, tmp_path, run):
     )
     assert not page.exists()
     with pytest.raises(DataError, match="no texts"):
-        Evidence.of([Subject("m", (ranked([], 1),))], labelled([], 1))
+        Evidence.of([ReportedModel("m", (ranked([], 1),))], labelled([], 1))
 
 
 def test_the_old_page_stays_when_the_new_one_fails(folder, tmp_path, run, monkeypatch):
@@ -582,7 +597,7 @@ def test_the_old_page_stays_when_the_new_one_fails(folder, tmp_path, run, monkey
 
 @pytest.mark.parametrize("package", ["jinja2", "vl_convert"])
 def test_a_missing_extra_is_named_before_the_work(folder, tmp_path, run, monkeypatch, package):
-    from treetop.report.page import plotting_library
+    from treetop.report.html import plotting_library
 
     plotting_library.cache_clear()
     monkeypatch.setitem(sys.modules, package, None)
@@ -602,9 +617,10 @@ def test_training_notes_what_it_took(tmp_path, run):
     assert spent["seconds"] > 0 and spent["peak_bytes"] > 1 << 20
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts the peak anew")
+@pytest.mark.process
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux can reset the peak")
 def test_memory_counts_what_was_added():
-    """In a process of its own: one that has run for long has memory at hand that it need not ask for."""
+    """In a process of its own: a process that has run for long reuses memory it already has."""
     program = """
 import numpy as np
 from treetop.machine import memory_added_since, watch_memory
@@ -616,5 +632,5 @@ assert memory_added_since(None) is None
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     if done.stdout.strip() == "None":
-        pytest.skip("this system does not let a process count its peak anew")
+        pytest.skip("this system does not let a process reset its peak")
     assert 24 << 20 <= int(done.stdout) < 48 << 20  # 32 MiB; the kernel counts pages roughly

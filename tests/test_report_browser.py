@@ -1,9 +1,9 @@
-"""HTML reports in a real browser: pictures are drawn and answer, trees open, nothing is fetched or fails."""
+"""HTML reports in a browser: charts are drawn and interactive, trees open, nothing is fetched or fails."""
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 from xml.etree import ElementTree
 
 import pytest
@@ -13,26 +13,16 @@ from test_report import EVIL
 from treetop import Dataset
 from treetop.cli.main import main
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-FLAGS = [
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update"),
-]
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.browser
+both_schemes = pytest.mark.parametrize("scheme", ["light", "dark"])
+WIDE = {"width": 1100, "height": 800}
 WORDS = (
     *("amber", "basil", "cedar", "daisy", "elder", "fern", "grass", "holly"),
     *("iris", "juniper", "kelp", "lilac", "maple", "nettle", "olive", "poppy"),
 )
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("there is no Chromium on this machine")
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")
@@ -55,28 +45,64 @@ def report(tmp_path_factory) -> Path:
     return page
 
 
-@pytest.fixture(params=["light", "dark"])
-def page(request, browser, report):
-    """The open page; at the end its console is empty, and nothing but the file was asked for."""
-    context = browser.new_context(color_scheme=request.param, viewport={"width": 1100, "height": 800})
-    opened = context.new_page()
-    said, asked = [], []
-    opened.on("console", lambda message: said.append(message.text))
-    opened.on("pageerror", lambda error: said.append(str(error)))
-    opened.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
-    opened.on("request", lambda wanted: asked.append(wanted.url))
-    opened.goto(report.as_uri())
-    opened.wait_for_function(
+@pytest.fixture
+def scheme() -> str:
+    return "light"
+
+
+class Tab(NamedTuple):
+    """An open page, what it said on its console, and what it requested."""
+
+    page: Page
+    said: list[str]
+    requested: list[str]
+
+
+@pytest.fixture(scope="module")
+def tab(chromium, report):
+    """``tab("dark")``: the page, opened once in each colour scheme."""
+    tabs: dict[str, Tab] = {}
+
+    def open_in(scheme: str) -> Tab:
+        if scheme not in tabs:
+            tabs[scheme] = opened(chromium, report, scheme)
+        return tabs[scheme]
+
+    yield open_in
+    for one in tabs.values():
+        one.page.context.close()
+
+
+def opened(chromium: Browser, report: Path, scheme: str) -> Tab:
+    page = chromium.new_context(color_scheme=scheme, viewport=WIDE).new_page()
+    tab = Tab(page, [], [])
+    page.on("console", lambda message: tab.said.append(message.text))
+    page.on("pageerror", lambda error: tab.said.append(str(error)))
+    page.on("dialog", lambda dialog: (tab.said.append(dialog.message), dialog.dismiss()))
+    page.on("request", lambda wanted: tab.requested.append(wanted.url))
+    page.goto(report.as_uri())
+    page.wait_for_function(
         "[...document.querySelectorAll('.chart')].every("
         "chart => chart.closest('details:not([open])') || chart.dataset.drawn === 'done')"
     )
-    yield opened
+    return tab
+
+
+@pytest.fixture
+def page(scheme, tab, report):
+    """The open page. After each test its console is empty, and nothing but the file was requested."""
+    shared = tab(scheme)
+    yield shared.page
+    shared.page.set_viewport_size(WIDE)
+    said = list(shared.said)
+    shared.said.clear()
     assert said == []
-    assert [url for url in asked if not url.startswith(("data:", "blob:"))] == [report.as_uri()]
-    context.close()
+    fetched = [url for url in shared.requested if not url.startswith(("data:", "blob:"))]
+    assert fetched == [report.as_uri()]
 
 
-def test_pictures_are_drawn_also_when_they_are_unfolded(page):
+@both_schemes
+def test_charts_are_drawn_also_when_they_are_expanded(page):
     charts = page.locator(".chart")
     drawn = [charts.nth(at).locator("svg").count() for at in range(charts.count())]
     assert charts.count() == 7 and drawn == [1, 1, 1, 1, 1, 1, 0]
@@ -88,12 +114,12 @@ def test_pictures_are_drawn_also_when_they_are_unfolded(page):
     page.wait_for_selector("#chart-confusions-2 svg")
 
 
-def test_pictures_answer_to_the_pointer_and_are_saved(page):
+def test_charts_have_tooltips_and_zoom_and_are_saved(page):
     chart = page.locator("#chart-calibration")
     chart.locator("path[aria-roledescription=point]").last.hover()
     tip = page.locator("#vg-tooltip-element.visible")
     tip.wait_for()
-    assert "answers" in tip.inner_text()
+    assert "predictions" in tip.inner_text()
     ticks = chart.locator(".role-axis-label").first
     before = ticks.inner_html()
     page.keyboard.down("Control")
@@ -157,6 +183,7 @@ def test_tables_sort(page):
     assert values == sorted(values, reverse=True)
 
 
+@both_schemes
 def test_light_and_dark(page):
     def ground() -> str:
         return page.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -175,6 +202,7 @@ def test_a_phone_scrolls_in_one_direction(page):
     assert page.locator("#chart-quality svg").bounding_box()["width"] <= 360
 
 
+@both_schemes
 def test_text_has_contrast(page):
     """At least 4.5 to 1 of everything that is read against the page (WCAG AA)."""
     ratios = page.evaluate("""() => {

@@ -33,7 +33,8 @@ def _below(path: str, command: Any) -> Iterator[tuple[str, Any]]:
         yield path, command
         return
     for name, child in command.commands.items():
-        yield from _below(f"{path} {name}", child)
+        if not child.hidden:
+            yield from _below(f"{path} {name}", child)
 
 
 def _section(path: str, command: Any) -> Iterator[str]:

@@ -1,12 +1,12 @@
-"""Scores into probabilities, by a rising map learned from held-out predictions.
+"""Calibration: non-decreasing maps from scores to probabilities, fitted on held-out predictions.
 
-Every (text, predicted label) pair of a held-out set is a score s and a hit h ∈ {0, 1}: is the label true? A
-calibration is a rising map f with f(s) ≈ P(h = 1 | s). Because it rises, it moves no label past another.
+Each (text, predicted label) pair of a held-out set has a score s and a hit h ∈ {0, 1}: is the label true? A
+calibration is a non-decreasing map f with f(s) ≈ P(h = 1 | s), so that it never changes the order of labels.
 
-- `Isotonic`: of all rising maps the one with the least Σ (h − f(s))², found by pooling adjacent violators;
-  between the scores it was learned from it is linear, beyond them it is constant.
-- `Platt`: f(s) = σ(a·t + b), with t = ln s/(1−s) where all scores lie in [0, 1] and t = s elsewhere. Two
-  numbers, so a few hundred pairs are enough. (Platt, "Probabilistic outputs for support vector machines".)
+- `Isotonic`: the non-decreasing map with the least Σ (h − f(s))², found by pooling adjacent violators; linear
+  between the scores it was fitted on, constant beyond them.
+- `Platt`: f(s) = σ(a·t + b), with t = ln s/(1−s) if all scores lie in [0, 1] and t = s otherwise. With two
+  parameters, a few hundred pairs are enough. (Platt, "Probabilistic outputs for support vector machines".)
 """
 
 from __future__ import annotations
@@ -25,35 +25,36 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 DEPTH = 20
-"""Labels per held-out text that a map is learned from."""
+"""Number of predicted labels per held-out text to fit a map on."""
 SMALLEST, MARGIN = 1e-30, 1e-6
-"""Where log-odds are taken, scores keep at least this distance from 0 and from 1."""
+"""Smallest distance of scores from 0 and from 1 when taking log-odds."""
+NOT_A_CALIBRATION = "the calibration is not a non-decreasing map to probabilities; calibrate the model again"
 Floats = npt.NDArray[np.float64]
 Scores = npt.NDArray[np.float32]
 
 
 class Calibration(ABC):
-    """A rising map from scores to probabilities."""
+    """A non-decreasing map from scores to probabilities."""
 
     kind: ClassVar[str]
 
     @classmethod
     @abstractmethod
     def fit(cls, scores: Scores, hits: npt.NDArray[np.bool_]) -> Self:
-        """The map that fits the pairs best; there must be at least one."""
+        """Fits the map on at least one pair."""
 
     @abstractmethod
     def __call__(self, scores: Scores) -> Scores:
-        """The probability of every score, each on its own: it does not depend on the others."""
+        """The probability of each score, independent of the other scores."""
 
     @abstractmethod
     def state(self) -> dict[str, npt.NDArray]:
-        """Plain arrays for the store."""
+        """Plain arrays to be saved."""
 
     @classmethod
     @abstractmethod
     def from_state(cls, arrays: Mapping[str, npt.NDArray]) -> Self:
-        """The inverse of `state`; a map that does not rise within [0, 1] is refused."""
+        """The inverse of `state`; raises if the map decreases or leaves [0, 1]."""
 
 
 class Isotonic(Calibration):
@@ -71,9 +72,9 @@ class Isotonic(Calibration):
         counts = np.bincount(place)
         starts, means = pool_adjacent_violators(np.bincount(place[hits], minlength=len(counts)), counts)
         ends = np.append(starts[1:], len(distinct)) - 1
-        # A block is a flat piece from its first to its last score.
+        # A block is constant from its first to its last score.
         points, first = np.unique(np.column_stack([starts, ends]).ravel(), return_index=True)
-        # Points that are float32 numbers keep the map rising when its values are rounded to float32.
+        # With float32 points, rounding values to float32 keeps the map non-decreasing.
         return cls(distinct[points], np.repeat(means, 2)[first].astype(np.float32))
 
     def __call__(self, scores: Scores) -> Scores:
@@ -86,15 +87,15 @@ class Isotonic(Calibration):
     def from_state(cls, arrays: Mapping[str, npt.NDArray]) -> Self:
         plain = typed(arrays, {"scores": np.float32, "probabilities": np.float32})
         scores, probabilities = plain["scores"], plain["probabilities"]
-        rises = (
+        is_calibration = (
             len(scores) == len(probabilities) > 0
             and np.isfinite(scores).all()
             and (scores[1:] > scores[:-1]).all()
             and (probabilities[1:] >= probabilities[:-1]).all()
             and 0 <= probabilities[0] <= probabilities[-1] <= 1
         )
-        if not rises:
-            raise ModelError("the calibration is not a rising map to probabilities")
+        if not is_calibration:
+            raise ModelError(NOT_A_CALIBRATION)
         return cls(scores, probabilities)
 
 
@@ -117,13 +118,13 @@ class Platt(Calibration):
         targets = np.where(hits, (right + 1) / (right + 2), 1 / (len(hits) - right + 2))
         centre, spread = float(inputs.mean()), float(inputs.std())
         slope, intercept = _logistic(inputs - centre, targets, spread)
-        if slope < 0:  # scores that speak against their labels: the best map that rises is flat
+        if slope < 0:  # high scores mean misses: the best non-decreasing map is constant
             base = float(targets.mean())
             slope, intercept = 0.0, float(np.log(base / (1 - base)))
         return cls(slope, intercept - slope * centre, odds=odds)
 
     def __call__(self, scores: Scores) -> Scores:
-        # Rounded to float32: an exponential, inexact in its last bit, keeps numbers so far apart in order.
+        # Rounded to float32: an exponential, inexact in its last bit, keeps distinct values in order.
         z = (self.slope * _inputs(scores, self.odds) + self.intercept).astype(np.float32).astype(np.float64)
         small = np.exp(-np.abs(z))
         return np.where(z >= 0, 1 / (1 + small), small / (1 + small)).astype(np.float32)
@@ -136,7 +137,7 @@ class Platt(Calibration):
         plain = typed(arrays, {"line": np.float64, "odds": np.bool_})
         line, odds = plain["line"], plain["odds"]
         if len(line) != 2 or len(odds) != 1 or not np.isfinite(line).all() or line[0] < 0:
-            raise ModelError("the calibration is not a rising map to probabilities")
+            raise ModelError(NOT_A_CALIBRATION)
         return cls(float(line[0]), float(line[1]), odds=bool(odds[0]))
 
 
@@ -146,17 +147,18 @@ KINDS: dict[str, type[Calibration]] = {cls.kind: cls for cls in (Isotonic, Platt
 def kind_named(kind: str) -> type[Calibration]:
     """The class of a kind of calibration."""
     if kind not in KINDS:
-        raise ConfigError(f"there is no calibration {kind!r}; there are: {', '.join(KINDS)}")
+        raise ConfigError(f"there is no calibration {kind!r}; choose from {', '.join(KINDS)}")
     return KINDS[kind]
 
 
 def pool_adjacent_violators(
     sums: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], Floats]:
-    """The rising sequence nearest to sums/counts in weighted squares, as blocks: their starts and values.
+    """Weighted least-squares fit of a non-decreasing sequence to sums/counts: starts and values of its
+    blocks.
 
-    Neighbours whose means do not rise are pooled into their common mean until all rise. Means are compared as
-    s₁·n₂ ≥ s₂·n₁, in whole numbers, so that equal ones are equal.
+    Adjacent blocks whose means do not increase are pooled into their common mean until all increase. Means
+    are compared exactly, in integers: s₁·n₂ ≥ s₂·n₁.
     """
     starts: list[int] = []
     pooled: list[tuple[int, int]] = []
@@ -179,7 +181,7 @@ def _inputs(scores: Scores, odds: bool) -> Floats:
 
 
 def _logistic(inputs: Floats, targets: Floats, spread: float) -> tuple[float, float]:
-    """Slope and intercept of least −Σ [t ln p + (1−t) ln(1−p)], p = σ(slope·input + intercept), by Newton."""
+    """Minimises −Σ [t ln p + (1−t) ln(1−p)], p = σ(slope·input + intercept), by Newton's method."""
     scaled = inputs / spread if spread > 0 else inputs * 0
     design = np.column_stack([scaled, np.ones(len(scaled))])
     theta = np.zeros(2)

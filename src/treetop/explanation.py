@@ -1,4 +1,4 @@
-"""`Explanation`: why a model gives a label its score, the result type of `Method.explain`."""
+"""`Explanation`: why a label has its score, the result of `Method.explain`."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from typing import Any
 import numpy as np
 
 from .ranked import Ranked
+from .units import counted
 
 Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Term:
-    """One feature of the text and what it adds to a raw score: value × weight."""
+    """One feature of the text and its contribution to a raw score: value × weight."""
 
     name: str
     value: float
     weight: float
     contribution: float
     spans: tuple[Span, ...] = ()
-    """Where the words stand in the text, as character positions; of word n-grams only."""
+    """Character positions of the words in the text; word n-grams only."""
 
 
 @dataclass(frozen=True)
 class PathStep:
-    """One node on the way from the root of a label tree to the label.
+    """One node on the path from the root of a label tree to the label.
 
     ``raw`` = ``bias`` + the sum of the terms' contributions. An only child has no classifier: its raw and
     transformed scores are None, and its score is its parent's.
@@ -38,21 +39,21 @@ class PathStep:
     level: int
     node: int
     name: str
-    """The label, or of a cluster its most frequent labels."""
+    """The label, or the most frequent labels of a cluster."""
     labels: int
-    """Labels below the node."""
+    """Number of labels below the node."""
     raw: float | None
     transformed: float | None
     """T(raw)."""
     score: float
-    """Of the path down to here."""
+    """The score of the path down to this node."""
     place: int | None
-    """Among the nodes that the search keeps, 1 the best; None: the search does not get here."""
+    """Rank among the nodes in the beam, 1 is the best; None: not reached by the beam search."""
     beam: int
-    """Nodes that the search keeps at this level; at the last level, labels it scores."""
+    """Number of nodes in the beam at this level; at the last level, number of scored labels."""
     bias: float
     terms: tuple[Term, ...]
-    """Those with a weight, largest contribution first, whatever its sign."""
+    """Terms with a weight, by decreasing absolute contribution."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Vote:
     """Its row in the training data, from 0."""
     similarity: float
     share: float
-    """Of all votes; the shares of the examples that have the label sum to its score."""
+    """Its share of all votes; the shares of the examples with the label sum to the label's score."""
     agrees: bool
     """Whether it has the label."""
     labels: tuple[str, ...]
@@ -71,55 +72,55 @@ class Vote:
 
 @dataclass(frozen=True)
 class Part:
-    """One of several scores that are added up: ``weight`` × ``value``."""
+    """One summand of a score: ``weight`` × ``value``."""
 
     name: str
     weight: float
     value: float
-    """0 where the part does not list the label."""
+    """0 if the part does not list the label."""
     explanation: Explanation | None
-    """None where the part does not know the label, or its method cannot explain."""
+    """None if the part does not know the label or its method cannot explain."""
 
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """A label's score and what it is made of: a path in a label tree, votes, or several parts."""
+    """A label's score and its origin: a path in a label tree, votes, or several parts."""
 
     label: str
     score: float
-    """What `predict` gives, before calibration; where the label is not reached, what it would be."""
+    """The score before calibration; if the label is not reached, the score it would have."""
     rule: str
-    """How the score comes from the path, the votes or the parts."""
+    """How the score follows from the path, the votes or the parts."""
     reached: bool = True
-    """Whether the search comes upon the label at all."""
+    """Whether prediction reaches the label at all."""
     probability: float | None = None
-    """The score through the model's calibration, where it has one."""
+    """The calibrated score; None without a calibration."""
     path: tuple[PathStep, ...] = ()
     votes: tuple[Vote, ...] = ()
     parts: tuple[Part, ...] = ()
 
     @property
     def dropped(self) -> PathStep | None:
-        """The first node of the path that the search leaves out, if any."""
+        """The first node of the path outside the beam, if any."""
         return next((step for step in self.path if step.place is None), None)
 
     @property
     def why_missed(self) -> str | None:
-        """A sentence where the search does not come upon the label."""
+        """A sentence on why prediction does not reach the label; None if it does."""
         if self.reached:
             return None
         dropped = self.dropped
         if dropped is None:
-            return "No list has this label."
+            return "No member lists this label."
         if dropped.labels == 1:
-            return "The search does not get to this label: its cluster is left out."
+            return "The beam search does not reach this label: its cluster is outside the beam."
         return (
-            f"The search does not get to this label: at level {dropped.level} it keeps {dropped.beam:,}"
-            f" nodes, and not {dropped.name}."
+            f"The beam search does not reach this label: at level {dropped.level}, {dropped.name} is outside"
+            f" the beam of {counted(dropped.beam, 'node')}."
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries, ready for JSON; what is empty is left out."""
+        """Plain dictionaries, ready for JSON, without empty fields."""
         plain: dict[str, Any] = _without_empty(dataclasses.asdict(self))
         return plain
 
@@ -130,20 +131,20 @@ class Explanation:
 
 
 def summed(label: str, parts: Sequence[Part], rule: str) -> Explanation:
-    """The score is Σ weight · value over the parts; a part that lists the label reaches it."""
+    """The score is Σ weight · value over the parts; the label is reached if any part lists it."""
     score = math.fsum(part.weight * part.value for part in parts)
     return Explanation(label, score, rule, any(part.value != 0 for part in parts), parts=tuple(parts))
 
 
 def stacked(label: str, parts: Sequence[Part], *, reached: bool) -> Explanation:
-    """The parts are what each adds to the log-odds x; the score is the probability 1 / (1 + exp(-x))."""
+    """The parts are contributions to the log-odds x; the score is the probability 1 / (1 + exp(-x))."""
     odds = math.fsum(part.value for part in parts)
-    rule = "1 / (1 + exp(-x)) of the sum x of what each part adds to the log-odds"
+    rule = "1 / (1 + exp(-x)), where x is the sum of the parts' contributions to the log-odds"
     return Explanation(label, 1 / (1 + math.exp(-odds)), rule, reached, parts=tuple(parts))
 
 
 def listed_score(ranked: Ranked, label: int) -> float:
-    """The label's score in the ranked list of one text; 0 where it is not there."""
+    """The label's score in the ranked list of one text; 0 if it is not listed."""
     _, ids, scores = ranked
     at = np.flatnonzero(ids == label)
     return float(scores[at[0]]) if len(at) else 0.0

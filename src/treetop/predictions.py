@@ -1,4 +1,4 @@
-"""`Predictions`: the ranked labels of every example, the one result type of all methods."""
+"""`Predictions`: the ranked labels of all examples, the result type of every method."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class Scored(NamedTuple):
 class Predictions:
     """Example ``i`` has the labels ``indices[indptr[i]:indptr[i + 1]]``, best first.
 
-    Scores never rise along a row. Methods break ties by the raw score, then by the smaller label id; a file
-    keeps its own order.
+    Scores never increase along a row. Methods break ties by the raw score, then by the smaller label id;
+    files keep their own order.
     """
 
     indptr: npt.NDArray[np.int64]
@@ -67,7 +67,7 @@ class Predictions:
     def from_csr(
         cls, matrix: Any, labels: Iterable[str], k: int | None = None, *, ids: Strings | None = None
     ) -> Predictions:
-        """The stored entries of an examples × labels matrix as scores; the ``k`` best of each row, or all."""
+        """The ``k`` best stored scores of each row of an examples × labels matrix, or all."""
         csr = sparse.csr_matrix(matrix, dtype=np.float32)
         labels = Strings.of(labels)
         if csr.shape[1] != len(labels):
@@ -75,7 +75,7 @@ class Predictions:
         if not csr.has_canonical_format:
             csr = csr.copy()
             csr.sum_duplicates()
-        # Column ids rise along a row and the sort is stable: ties go to the smaller id.
+        # Column ids are sorted within a row and the sort is stable: ties go to the smaller id.
         order = sort_rows(csr.indptr, falling_key(csr.data))
         whole = cls(csr.indptr, csr.indices[order], csr.data[order], labels, ids)
         return whole if k is None else whole.top(k)
@@ -88,7 +88,7 @@ class Predictions:
     @overload
     def __getitem__(self, rows: Rows) -> Predictions: ...
     def __getitem__(self, rows: int | Rows) -> list[Scored] | Predictions:
-        """``predictions[7]`` is one ranked list; a slice or index array a smaller `Predictions`."""
+        """``predictions[7]`` is one ranked list; a slice or an index array returns `Predictions`."""
         if isinstance(rows, (int, np.integer)):
             row = range(len(self))[int(rows)]
             span = slice(self.indptr[row], self.indptr[row + 1])
@@ -121,25 +121,25 @@ class Predictions:
 
     @property
     def counts(self) -> npt.NDArray[np.int64]:
-        """How many labels each example has."""
+        """The number of labels of each example."""
         return np.diff(self.indptr)
 
     @property
     def rows(self) -> npt.NDArray[np.int64]:
-        """The example of every entry of `indices`."""
+        """The example of each entry of `indices`."""
         return np.repeat(np.arange(len(self)), self.counts)
 
     @property
     def ranks(self) -> npt.NDArray[np.int64]:
-        """The rank of every entry of `indices` in its row: 0 is the best."""
+        """The rank of each entry of `indices` in its row; 0 is the best."""
         return np.arange(len(self.indices)) - np.repeat(self.indptr[:-1], self.counts)
 
     def id_of(self, row: int) -> str | int:
-        """The id of one example; its row number where there are no ids."""
+        """The id of one example, or its row number without ids."""
         return row if self.ids is None else self.ids[row]
 
     def top(self, k: int) -> Predictions:
-        """At most the ``k`` best labels of each example."""
+        """The ``k`` best labels of each example, or fewer."""
         if k < 1:
             raise ConfigError(f"k must be at least 1, not {k}")
         return self if k >= self.counts.max(initial=0) else self._keep(self.ranks < k)
@@ -150,7 +150,7 @@ class Predictions:
         return self._keep(self.scores > threshold)
 
     def aligned_to(self, labels: Strings) -> Predictions:
-        """The same rankings with ``labels`` as the first label ids; labels not among them come after."""
+        """The same rankings with the label ids of ``labels``; other labels follow after them."""
         if self.labels is labels or self.labels == labels:
             return dataclasses.replace(self, labels=labels)
         known = labels.positions
@@ -160,27 +160,27 @@ class Predictions:
         return dataclasses.replace(self, labels=merged, indices=new_id[self.indices])
 
     def ranked(self, k: int) -> npt.NDArray[np.int32]:
-        """Label ids as an examples × ``k`` array, best first; -1 where a row has fewer labels."""
+        """Label ids as an examples × ``k`` array, best first, padded with -1."""
         best = self.top(k)
         table = np.full((len(self), k), -1, np.int32)
         table[best.rows, best.ranks] = best.indices
         return table
 
     def to_csr(self) -> sparse.csr_matrix:
-        """Examples × labels (float32) with the scores as entries, column ids sorted, zero scores kept."""
+        """The scores as an examples × labels matrix (float32) with sorted columns; zeros are stored."""
         shape = (len(self), len(self.labels))
         matrix = sparse.csr_matrix((self.scores, self.indices, self.indptr), shape=shape, copy=True)
         matrix.sort_indices()
         return matrix
 
     def label_sets(self) -> list[set[str]]:
-        """The predicted label names of each example, ranks and scores left out."""
+        """The predicted label names of each example, without ranks and scores."""
         names = self._names().tolist()
         bounds = self.indptr.tolist()
         return [set(names[bounds[row] : bounds[row + 1]]) for row in range(len(self))]
 
     def to_pandas(self) -> Any:
-        """A pandas frame, one line per predicted label: row, id, rank (from 1), label, score."""
+        """A pandas frame with one line per predicted label: row, id, rank (from 1), label, score."""
         try:
             import pandas
         except ImportError:
@@ -188,7 +188,7 @@ class Predictions:
         return pandas.DataFrame(self._columns())
 
     def to_polars(self) -> Any:
-        """A polars frame, one line per predicted label: row, id, rank (from 1), label, score."""
+        """A polars frame with one line per predicted label: row, id, rank (from 1), label, score."""
         try:
             import polars
         except ImportError:
@@ -210,8 +210,8 @@ class Predictions:
         """JSON lines ``{"id": …, "labels": [{"label": …, "score": …}, …]}``, best label first.
 
         ``target`` is a path (``.gz``, ``.xz``, ``.zst`` and ``.bz2`` compress), ``-`` for standard output, or
-        an open text file. Examples without ids are
-        numbered from 0. Scores are written with as many digits as it takes to read the same float32 back.
+        an open text file. Examples without ids are numbered from 0. Scores have enough digits to restore the
+        same float32.
         """
         if target == "-":
             target = sys.stdout
@@ -227,10 +227,10 @@ class Predictions:
 
     @classmethod
     def read(cls, source: str | os.PathLike[str] | IO[str]) -> Predictions:
-        """What `write` wrote (a path, ``-`` for standard input, or an open text file).
+        """Reads the output of `write` from a path, ``-`` for standard input, or an open text file.
 
-        The vocabulary is the sorted set of labels in the file; `aligned_to` moves it onto a model's. Labels
-        that are not in order of falling score are put in order.
+        The vocabulary is the sorted set of labels in the file; `aligned_to` maps it onto a model's. Labels
+        are sorted by decreasing score where necessary.
         """
         if source == "-":
             source = sys.stdin
@@ -240,13 +240,13 @@ class Predictions:
         return _read_json_lines(cls, source, str(getattr(source, "name", "predictions")))
 
     def _keep(self, kept: npt.NDArray[np.bool_]) -> Predictions:
-        """The entries where ``kept`` is true; every example stays, perhaps with no labels."""
+        """Only the entries where ``kept`` is true; examples may be left without labels."""
         before = np.zeros(len(kept) + 1, np.int64)
         np.cumsum(kept, out=before[1:])
         return Predictions(before[self.indptr], self.indices[kept], self.scores[kept], self.labels, self.ids)
 
     def _names(self) -> npt.NDArray[np.object_]:
-        """The label name of every entry; names are decoded once per label, not once per entry."""
+        """The label name of each entry; names are decoded once per label, not once per entry."""
         used, entry = np.unique(self.indices, return_inverse=True)
         names = np.empty(len(used), object)
         names[:] = list(self.labels.take(used))
@@ -269,22 +269,22 @@ class Predictions:
         names = [json.dumps(name, ensure_ascii=ascii_only) for name in self.labels.take(used)]
         for row in range(len(self)):
             span = slice(self.indptr[row], self.indptr[row + 1])
-            # numpy prints a float32 in the fewest digits that tell it apart.
+            # numpy prints a float32 with the fewest digits that identify it.
             pairs = zip(entry[span].tolist(), self.scores[span].astype(np.str_).tolist(), strict=True)
             listed = ", ".join(f'{{"label": {names[code]}, "score": {score}}}' for code, score in pairs)
             yield f'{{"id": {json.dumps(self.id_of(row), ensure_ascii=ascii_only)}, "labels": [{listed}]}}\n'
 
 
 def check_threshold(threshold: Any) -> None:
-    """Refuses what no score can be compared with."""
+    """Raises if scores cannot be compared with the threshold."""
     if not isinstance(threshold, (int, float, np.integer, np.floating)) or np.isnan(threshold):
         raise ConfigError(f"the threshold must be a number, not {threshold!r}")
 
 
 def falling_key(scores: npt.NDArray[np.float32]) -> npt.NDArray[np.uint32]:
-    """Unsigned integers that rise as the scores fall, for `sort_rows`.
+    """Unsigned integers that increase as the scores decrease, for `sort_rows`.
 
-    The bits of a positive float rise with it; those of a negative float fall, so they are turned round.
+    The bits of a positive float increase with it. Those of a negative float decrease, and are inverted.
     """
     bits = (scores + np.float32(0)).view(np.uint32)  # -0 becomes 0
     sign = np.uint32(1 << 31)
@@ -292,7 +292,7 @@ def falling_key(scores: npt.NDArray[np.float32]) -> npt.NDArray[np.uint32]:
 
 
 def sort_rows(indptr: npt.NDArray[Any], keys: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
-    """The stable permutation that puts the entries of every CSR row in order of rising key."""
+    """The stable permutation that sorts the entries of each CSR row by increasing key."""
     rows = np.repeat(np.arange(len(indptr) - 1, dtype=np.uint64), np.diff(indptr))
     return np.argsort((rows << np.uint64(32)) | keys, kind="stable")
 
@@ -339,9 +339,14 @@ def _parse_line(line: str, place: str) -> tuple[str | int, list[tuple[str, float
     try:
         record = json.loads(line)
     except json.JSONDecodeError as error:
-        raise DataError(f"{place}: not valid JSON ({error})") from None
+        raise DataError(
+            f"{place}: not valid JSON ({error}); give a file written by treetop predict"
+        ) from None
     if not isinstance(record, dict):
-        raise DataError(f'{place}: expected {{"id": …, "labels": […]}}, not {line.strip()[:40]}')
+        raise DataError(
+            f'{place}: expected {{"id": …, "labels": […]}} as written by treetop predict,'
+            f" not {line.strip()[:40]}"
+        )
     identity = record.get("id")
     if isinstance(identity, bool) or not isinstance(identity, (str, int)):
         raise DataError(f"{place}, field id: expected a text or a number, not {identity!r}")
@@ -359,5 +364,5 @@ def _parse_line(line: str, place: str) -> tuple[str | int, list[tuple[str, float
             raise DataError(f"{place}, field labels: the score of {label!r} must be a finite number")
         pairs.append((label, float(score)))
     if len({label for label, _ in pairs}) < len(pairs):
-        raise DataError(f"{place}, field labels: a label is listed twice")
+        raise DataError(f"{place}, field labels: a label is listed twice; remove one of them")
     return identity, pairs

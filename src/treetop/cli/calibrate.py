@@ -1,4 +1,4 @@
-"""``treetop calibrate``: probabilities for a trained model."""
+"""``treetop calibrate``: turns the scores of a trained model into probabilities."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ..progress import step
+from ..units import counted
 from .options import LabelledReading, Model, Threads, both_helps, given, load_model
 from .reporter import note
 
@@ -20,28 +21,30 @@ def calibration_kinds() -> list[str]:
 
 
 def calibrate_help() -> dict[str, str]:
-    return both_helps() | {"kind": f"One of: {', '.join(calibration_kinds())}."}
+    return both_helps() | {"kind": f"Kind of calibration: {', '.join(calibration_kinds())}."}
 
 
 def calibrate(
     model: Model,
-    data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Labelled data that the model was not trained on.")
-    ],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="Labelled data held out from training.")],
     *,
     kind: Annotated[str, typer.Option(metavar="NAME", autocompletion=calibration_kinds)] = "isotonic",
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FOLDER", help="Where the model goes.", show_default="MODEL itself"
+            "--output",
+            "-o",
+            metavar="FOLDER",
+            help="Folder for the calibrated model.",
+            show_default="MODEL itself",
         ),
     ] = None,
     threads: Threads = None,
     reading: LabelledReading,
 ) -> None:
-    """Make the scores of a trained model probabilities.
+    """Turn the scores of a trained model into probabilities.
 
-    The order of the labels stays. While training, the same is --set calibration=isotonic.
+    The order of labels does not change. To calibrate while training, use --set calibration=isotonic.
     """
     from ..calibration import kind_named
     from ..store import check_target
@@ -57,4 +60,4 @@ def calibrate(
     classifier.config = trained_with
     with step(f"Saving {target}"):
         classifier.save(target)
-    note(f"{target}: scores are probabilities now ({kind}, learned from {len(examples):,} examples)")
+    note(f"{target}: scores are now probabilities ({kind}, fitted on {counted(len(examples), 'example')})")

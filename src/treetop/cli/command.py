@@ -44,6 +44,7 @@ def add_command(
     *,
     name: str | None = None,
     help_from: Callable[[], Mapping[str, str]] = dict,
+    hidden: bool = False,
 ) -> None:
     """Adds ``function`` to ``app``; its docstring is the help.
 
@@ -62,7 +63,7 @@ def add_command(
             self.derive_helps()
             super().format_help(ctx, formatter)
 
-    app.command(name, cls=Command)(_reported(function))
+    app.command(name, cls=Command, hidden=hidden)(_reported(function))
 
 
 def _reported(function: Function) -> Function:

@@ -1,4 +1,4 @@
-"""``treetop compare``: methods, or variants of one, side by side."""
+"""``treetop compare``: trains methods, or variants of one, and compares them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import typer
 
 from ..errors import ConfigError, DataError, MissingExtraError
 from ..progress import step
+from ..units import counted
+from .ablations import ablation_names
 from .evaluate import parse_propensity
 from .methods import method_names
 from .options import (
@@ -26,15 +28,14 @@ from .options import (
 )
 from .output import check_output, heading, show, show_json, show_table, to_json, write_text
 from .reporter import note
-from .studies import study_names
 
 if TYPE_CHECKING:
+    from ..ablations import Ablation
+    from ..ablations.verdicts import Verdict
     from ..comparison import Comparison, Variant
     from ..data import Dataset
-    from ..studies import Study
-    from ..studies.verdicts import Verdict
 
-    Judged: TypeAlias = Sequence[tuple[Study, Sequence[Verdict]]]
+    Verdicts: TypeAlias = Sequence[tuple[Ablation, Sequence[Verdict]]]
 
 HELD_OUT = 0.2
 
@@ -53,7 +54,7 @@ def compare(
         typer.Option(
             metavar="NAME,NAME,…",
             autocompletion=method_names,
-            help="Methods as they are: treetop methods lists them; all: every method.",
+            help="Methods with default settings; all for every method. treetop methods lists them.",
             show_default=False,
         ),
     ] = None,
@@ -61,37 +62,39 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="NAME=METHOD,SETTING=VALUE,…",
-            help="A method with settings, under a name of its own; may be repeated.",
+            help="Method with settings, under its own name; may be repeated.",
         ),
     ] = None,
-    study: Annotated[
+    ablation: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            autocompletion=study_names,
-            help="A list of variants with claims to test; may be repeated. treetop studies lists them.",
+            autocompletion=ablation_names,
+            help="Published ablation: variants with claims to test; may be repeated. treetop ablations lists"
+            " them.",
         ),
     ] = None,
+    study: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
     settings: Settings = None,
-    seeds: Annotated[int, typer.Option(metavar="N", min=1, help="Train with the seeds 0 … N-1.")] = 3,
+    seeds: Annotated[int, typer.Option(metavar="N", min=1, help="Number of seeds: 0 … N-1.")] = 3,
     report: Annotated[
         Path | None,
         typer.Option(
             metavar="FOLDER|FILE.html",
-            help="Where the report goes: HTML, Markdown, JSON, pictures and finished runs; or HTML alone.",
+            help="Folder for HTML, Markdown, JSON, plots and finished runs; or a file for the HTML alone.",
             show_default=False,
         ),
     ] = None,
     test: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Labelled data to measure on.", show_default="DATA's split test"),
+        typer.Option(metavar="FILE", help="Labelled test data.", show_default="DATA's split test"),
     ] = None,
     validation: Annotated[
         float | None,
         typer.Option(
             metavar="FRACTION",
-            help="Measure on this share of the training data, which is held out.",
-            show_default=f"{HELD_OUT} where DATA is a file and there is no --test",
+            help="Share of the training data to hold out and evaluate on.",
+            show_default=f"{HELD_OUT} if DATA is a file and there is no --test",
         ),
     ] = None,
     group: Group = None,
@@ -102,7 +105,7 @@ def compare(
         typer.Option(
             metavar="N",
             min=1,
-            help="Runs at a time, in processes of their own: they share a GPU, or the cores.",
+            help="Number of parallel runs, each in its own process; they share the GPU or the cores.",
         ),
     ] = 1,
     threads: Threads = None,
@@ -110,33 +113,35 @@ def compare(
     json: Json = False,
     reading: LabelledReading,
 ) -> None:
-    """Train methods, or variants of one, with several seeds, and show them side by side.
+    """Train methods, or variants of one, with several seeds, and compare them.
 
-    --set changes a setting of all variants; what a variant says itself stays. With --methods all it changes
-    those methods that have the setting.
+    --set changes a setting of all variants, except those that set it themselves. With --methods all, it
+    changes the methods that have the setting.
 
-    Finished runs are kept in FOLDER/runs, and not beside a FILE.html: a comparison that was stopped goes on
-    from there, and more seeds or variants add to it. Choose settings on a share of the training data
+    Finished runs are kept in FOLDER/runs (but not for a FILE.html): an interrupted comparison resumes from
+    them, and more seeds or variants add to them. Choose settings on a share of the training data
     (--validation), never on test data.
     """
+    from ..ablations import load_ablation
+    from ..ablations.verdicts import verdicts
     from ..comparison import compare as run_comparison
     from ..machine import process_count
-    from ..report.page import check_extra
-    from ..studies import load_study
-    from ..studies.verdicts import verdicts
+    from ..report.html import check_extra
 
     if process_count() > 1:
-        raise ConfigError("compare starts its own processes: use --jobs, not torchrun")
+        raise ConfigError("compare starts its own processes: use --jobs instead of torchrun")
     alone = report is not None and report.suffix.lower() in (".html", ".htm")
     if report is not None and alone:
         check_output(report)
         check_extra()
     elif report is not None and report.exists() and not report.is_dir():
-        raise DataError(f"{report}: is a file, not a folder; a page alone is called NAME.html")
+        raise DataError(f"{report}: is a file, not a folder; name a folder, or NAME.html for the page alone")
     constants = parse_propensity(propensity)
-    chosen = [load_study(name) for name in study or ()]
+    if study:
+        note("--study is now --ablation")
+    chosen = [load_ablation(name) for name in [*(ablation or ()), *(study or ())]]
     variants = _variants(methods, variant or (), chosen, parse_settings(settings))
-    train, held_out = read_parts(data, test, validation, group, label_texts, reading)
+    train, held_out = _read_data(data, test, validation, group, label_texts, reading)
     comparison = run_comparison(
         variants,
         train,
@@ -148,23 +153,23 @@ def compare(
         jobs=jobs,
         kept=None if report is None or alone else report / "runs",
     )
-    judged = [(one, verdicts(one, comparison)) for one in chosen]
+    found = [(one, verdicts(one, comparison)) for one in chosen]
     content = comparison.to_dict()
-    if judged:
-        content["claims"] = {one.name: [item.to_dict() for item in found] for one, found in judged}
+    if found:
+        content["claims"] = {one.name: [item.to_dict() for item in several] for one, several in found}
     if report is not None and alone:
-        write_text(report, _page(comparison, judged))
-        note(f"{report}: {_counted(comparison)}")
+        write_text(report, _page(comparison, found))
+        note(f"{report}: {_size(comparison)}")
     elif report is not None:
-        _write(report, comparison, judged, content)
+        _write(report, comparison, found, content)
     if json:
         show_json(content)
     else:
-        _print(comparison, judged)
+        _print(comparison, found)
 
 
 def _variants(
-    methods: str | None, written: Sequence[str], studies: Sequence[Study], changes: Mapping[str, str]
+    methods: str | None, written: Sequence[str], ablations: Sequence[Ablation], changes: Mapping[str, str]
 ) -> list[Variant]:
     from ..comparison import Variant
     from ..comparison.variants import every_method, parse_variant
@@ -176,14 +181,14 @@ def _variants(
     for text in written:
         name, method, own = parse_variant(text)
         variants.append(Variant.of(name, method, changes, own))
-    for study in studies:
-        variants += study.variants(changes)
+    for ablation in ablations:
+        variants += ablation.variants(changes)
     if not variants:
-        raise ConfigError("there is nothing to compare: give --methods, --variant or --study")
+        raise ConfigError("there is nothing to compare: give --methods, --variant or --ablation")
     return variants
 
 
-def read_parts(
+def _read_data(
     data: Path,
     test: Path | None,
     validation: float | None,
@@ -191,9 +196,9 @@ def read_parts(
     label_texts: Path | None,
     reading: LabelledReading,
 ) -> tuple[Dataset, Dataset]:
-    """What is trained on and what is measured on."""
+    """The training data and the test data."""
     if test is not None and validation is not None:
-        raise ConfigError("--test and --validation both say what to measure on: give one of them")
+        raise ConfigError("--test and --validation exclude each other: give one of them")
     if test is None and validation is None and holds_splits(data):
         test = data
     train = reading.read(data, usual_split="train", group=group, label_texts=label_texts)
@@ -203,59 +208,51 @@ def read_parts(
     return train.split(fraction, by_group=group is not None)
 
 
-def _write(folder: Path, comparison: Comparison, judged: Judged, content: Mapping[str, Any]) -> None:
+def _write(folder: Path, comparison: Comparison, found: Verdicts, content: Mapping[str, Any]) -> None:
     from ..report.markdown import to_markdown
     from ..report.plots import draw_all
 
     folder.mkdir(parents=True, exist_ok=True)
     with step(f"Writing {folder}"):
         missing = ""
-        pictures: list[tuple[str, str]] = []
+        plots: list[tuple[str, str]] = []
         try:
-            pictures = draw_all(comparison, folder)
+            plots = draw_all(comparison, folder)
         except MissingExtraError as error:
-            missing = f"; no pictures: {error}"
+            missing = f"; no plots: {error}"
         try:
-            write_text(folder / "report.html", _page(comparison, judged))
+            write_text(folder / "report.html", _page(comparison, found))
         except MissingExtraError as error:
-            missing += f"; no page: {error}"
-        write_text(folder / "report.md", to_markdown(comparison, judged, pictures))
+            missing += f"; no HTML: {error}"
+        write_text(folder / "report.md", to_markdown(comparison, found, plots))
         write_text(folder / "report.json", to_json(content) + "\n")
-    note(f"{folder / 'report.md'}: {_counted(comparison)}{missing}")
+    note(f"{folder / 'report.md'}: {_size(comparison)}{missing}")
 
 
-def _counted(comparison: Comparison) -> str:
-    return f"{len(comparison.names)} variants, {len(comparison.seeds)} seeds"
+def _size(comparison: Comparison) -> str:
+    return f"{counted(len(comparison.names), 'variant')}, {counted(len(comparison.seeds), 'seed')}"
 
 
-def _page(comparison: Comparison, judged: Judged) -> str:
+def _page(comparison: Comparison, found: Verdicts) -> str:
     """The report as HTML."""
-    from ..report.page import check_extra, to_html
-    from ..report.pages import of_comparison, report_page
+    from ..report.build import evidence_of_comparison, report_page
+    from ..report.html import check_extra, to_html
 
     check_extra()
     title = f"Comparison: {', '.join(comparison.names)}"
-    return to_html(report_page(of_comparison(comparison), title=title, studies=judged))
+    return to_html(report_page(evidence_of_comparison(comparison), title=title, ablations=found))
 
 
-def _print(comparison: Comparison, judged: Judged) -> None:
-    from ..report.markdown import summary
-    from ..report.table import difference_text, figures
+def _print(comparison: Comparison, found: Verdicts) -> None:
+    from ..ablations.verdicts import summary
+    from ..report.comparison_tables import claim_cells, results_table
 
-    header, rows = figures(comparison)
+    header, rows = results_table(comparison)
     show_table(rows, header, right=range(1, len(header)))
-    for study, found in judged:
+    columns = ("claim", "metric", "published", "here", "outcome")
+    for ablation, verdicts in found:
         show()
-        heading(study.title)
-        lines = [
-            (
-                item.claim.says,
-                item.metric,
-                "" if item.published is None else f"{item.published:+.2f}",
-                difference_text(item.contrast),
-                item.outcome,
-            )
-            for item in found
-        ]
-        show_table(lines, ("claim", "", "published", "here", ""), right=(2, 3))
-        show(summary(found))
+        heading(ablation.title)
+        lines = [[cells[column] for column in columns] for cells in map(claim_cells, verdicts)]
+        show_table(lines, columns, right=(2, 3))
+        show(summary(verdicts))

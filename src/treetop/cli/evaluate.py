@@ -1,4 +1,4 @@
-"""``treetop evaluate``: a model or a file of predictions against the truth."""
+"""``treetop evaluate``: metrics of a model or of a file of predictions on test data."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    judged: Annotated[
-        Path, typer.Argument(metavar="MODEL|PREDICTIONS", help="A model folder, or what predict wrote.")
+    evaluated: Annotated[
+        Path, typer.Argument(metavar="MODEL|PREDICTIONS", help="Model folder, or output of predict.")
     ],
-    data: Annotated[Path, typer.Argument(metavar="TEST", help="Labelled texts or features.")],
+    data: Annotated[Path, typer.Argument(metavar="TEST", help="Labelled test texts or features.")],
     *,
     ks: Ks = "1,3,5",
     threshold: Annotated[
         float | None,
         typer.Option(
-            help="Also micro and macro F1 of the labels above this score, among the largest K.",
+            help="Minimum score for micro and macro F1 of the labels above it, among the first K.",
             show_default=False,
         ),
     ] = None,
@@ -41,75 +41,76 @@ def evaluate(
         str | None,
         typer.Option(
             metavar="A,B|NAME",
-            help="Constants of PSP@k, or the data set they are published for.",
-            show_default="0.55,1.5, or those of the recipe's data set",
+            help="Constants of PSP@k, or the benchmark they are published for.",
+            show_default="0.55,1.5, or those of the recipe's benchmark",
         ),
     ] = None,
     published: Annotated[
         bool,
-        typer.Option("--published", help="Published scores beside the measured: of the recipe of MODEL."),
+        typer.Option("--published", help="Compare with the published scores of MODEL's recipe."),
     ] = False,
     recipe: RecipeName = None,
     train: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Training data behind PREDICTIONS: PSP@k and --by-frequency need its label counts.",
+            help="Training data of PREDICTIONS, for PSP@k and --by-frequency.",
             show_default=False,
         ),
     ] = None,
     by_frequency: Annotated[
-        bool, typer.Option("--by-frequency", help="Frequent and rare labels apart.")
+        bool, typer.Option("--by-frequency", help="Break metrics down by label frequency.")
     ] = False,
     confidence: Annotated[
-        bool, typer.Option("--confidence", help="95 % confidence intervals, by bootstrap.")
+        bool, typer.Option("--confidence", help="Add 95 % bootstrap confidence intervals.")
     ] = False,
     against: Annotated[
         Path | None,
         typer.Option(
             metavar="MODEL|PREDICTIONS",
-            help="Compare with another model's answers to the same texts.",
+            help="Test the difference from another model's predictions for the same texts.",
             show_default=False,
         ),
     ] = None,
     per_label: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.csv", help="Write how each label fared.", show_default=False),
+        typer.Option(metavar="FILE.csv", help="Write the metrics of each label.", show_default=False),
     ] = None,
     json: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Write all figures as JSON; - for standard output.", show_default=False
+            metavar="FILE", help="Write all metrics as JSON; - for standard output.", show_default=False
         ),
     ] = None,
     card: Annotated[
-        bool, typer.Option("--card", help="Keep the main figures in MODEL, for the card that serve shows.")
+        bool,
+        typer.Option("--card", help="Save the main metrics in MODEL, for the model card of treetop serve."),
     ] = False,
     threads: Threads = None,
     device: Device = None,
     int8: Int8 = None,
     reading: LabelledReading,
 ) -> None:
-    """Measure how good a model, or a file of predictions, is: P@k, nDCG@k, PSP@k, … in percent."""
+    """Evaluate a model or a file of predictions on test data: P@k, nDCG@k, PSP@k, … in percent."""
     from .. import metrics
 
     for path in (json, per_label):
         check_output(path)
-    if card and not judged.is_dir():
-        raise ConfigError(f"--card: {judged} is not a model, so it has no card")
+    if card and not evaluated.is_dir():
+        raise ConfigError(f"--card: {evaluated} is not a model folder: give one, or leave out --card")
     wanted = parse_ks(ks)
-    beside = _recipe(judged, recipe) if published or recipe is not None else None
-    usual = "0.55,1.5" if beside is None else beside.data_set.name
+    to_match = _recipe(evaluated, recipe) if published or recipe is not None else None
+    usual = "0.55,1.5" if to_match is None else to_match.data_set.name
     constants = parse_propensity(usual if propensity is None else propensity)
     truth = reading.read(data, usual_split="test")
     depth, how = max(wanted), {"threads": threads, "device": device, "int8": int8}
-    predictions, known = _predictions(judged, truth, depth, **how)
+    predictions, known = _predictions(evaluated, truth, depth, **how)
     other = None if against is None else _predictions(against, truth, depth, **how)[0]
     if train is not None:
         known = {"train": reading.read_beside(train, "train")}
     options: Any = {"ks": wanted, "propensity": constants, "threshold": threshold} | known
     if by_frequency and not known:
-        raise ConfigError("--by-frequency needs the training data of the predictions: --train FILE")
+        raise ConfigError("--by-frequency needs the training data of the predictions: give --train FILE")
     counts: Any = {name: value for name, value in known.items() if name != "n_train"}
 
     with step("Evaluating"):
@@ -123,47 +124,51 @@ def evaluate(
 
     if json is not None:
         content = _as_json(values, intervals, buckets, differences)
-        if beside is not None:
-            content["published"] = [row.to_dict() for row in beside.published]
+        if to_match is not None:
+            content["published"] = [row.to_dict() for row in to_match.published]
         write_text(json, to_json(content) + "\n")
     if json is None or str(json) != "-":
         _print(values.table(), intervals, buckets, differences)
-        if beside is not None and beside.published:
+        if to_match is not None and to_match.published:
             show()
-            heading(f"published: {beside.name}")
-            scores_table(beside.published, values)
-    if beside is not None:
-        note_published(beside, len(truth))
+            heading(f"published: {to_match.name}")
+            scores_table(to_match.published, values)
+    if to_match is not None:
+        note_published(to_match, len(truth))
     if card:
         from ..serve.card import measure
 
-        measure(load_model(judged, threads, device, int8), truth, judged)
+        measure(load_model(evaluated, threads, device, int8), truth, evaluated)
 
 
-def _recipe(judged: Path, name: str | None) -> Recipe:
-    """The recipe of that name, or the one that the model was trained by."""
+def _recipe(evaluated: Path, name: str | None) -> Recipe:
+    """The recipe of that name, or the recipe the model was trained with."""
     from ..recipes import find_recipe
     from ..store import read_manifest
 
-    if name is None and not judged.is_dir():
-        raise ConfigError(f"--published: {judged} is not a model; name the recipe with --recipe METHOD/DATA")
+    if name is None and not evaluated.is_dir():
+        raise ConfigError(
+            f"--published: {evaluated} is not a model; name the recipe with --recipe METHOD/DATA"
+        )
     if name is None:
-        name = read_manifest(judged)["data"].get("recipe")
+        name = read_manifest(evaluated)["data"].get("recipe")
     if name is None:
         raise ConfigError(
-            f"--published: {judged} was trained by no recipe; name one with --recipe METHOD/DATA"
+            f"--published: {evaluated} was not trained with a recipe; name one with --recipe METHOD/DATA"
         )
     return find_recipe(name)
 
 
-def _predictions(judged: Path, truth: Dataset, depth: int, **how: Any) -> tuple[Predictions, dict[str, Any]]:
-    """The answers, and what is known about the training data: label counts and size, or nothing."""
+def _predictions(
+    evaluated: Path, truth: Dataset, depth: int, **how: Any
+) -> tuple[Predictions, dict[str, Any]]:
+    """The predictions, and the label counts and size of the training data if known."""
     from ..predictions import Predictions
 
-    if not judged.is_dir():
-        with step(f"Reading {judged.name}"):
-            return Predictions.read(judged), {}
-    model = load_model(judged, **how)
+    if not evaluated.is_dir():
+        with step(f"Reading {evaluated.name}"):
+            return Predictions.read(evaluated), {}
+    model = load_model(evaluated, **how)
     with step("Predicting"):
         predictions = model.predict(truth, min(depth, len(model.label_counts)))
     return predictions, {"train_counts": model.label_counts, "n_train": model.statistics["examples"]}
@@ -173,14 +178,14 @@ def parse_ks(text: str) -> tuple[int, ...]:
     try:
         ks = tuple(sorted({int(piece) for piece in text.split(",")}))
     except ValueError:
-        raise ConfigError(f"--k wants numbers such as 1,3,5, not {text!r}") from None
+        raise ConfigError(f"--k must be numbers such as 1,3,5, not {text!r}") from None
     if ks[0] < 1:
         raise ConfigError(f"--k must be at least 1, not {ks[0]}")
     return ks
 
 
 def parse_propensity(text: str) -> tuple[float, float]:
-    """``0.55,1.5``, or the name of a data set whose constants are published."""
+    """``0.55,1.5``, or the name of a benchmark with published constants."""
     from ..metrics import PROPENSITY, inverse_propensity
 
     if text.lower() in PROPENSITY:
@@ -189,9 +194,9 @@ def parse_propensity(text: str) -> tuple[float, float]:
         a, b = map(float, text.split(","))
     except ValueError:
         raise ConfigError(
-            f"--propensity wants two numbers A,B or one of {', '.join(PROPENSITY)}, not {text!r}"
+            f"--propensity must be two numbers A,B or one of {', '.join(PROPENSITY)}, not {text!r}"
         ) from None
-    inverse_propensity(0, 1, a, b)  # refuses what cannot be, before anything is trained or asked
+    inverse_propensity(0, 1, a, b)  # raises on impossible values before any work starts
     return a, b
 
 
@@ -201,7 +206,7 @@ def _as_json(
     buckets: Sequence[FrequencyBucket] | None,
     differences: Mapping[str, Difference] | None,
 ) -> dict[str, Any]:
-    """The figures by name; what was asked for besides, under names of its own."""
+    """The metrics by name, and optional results under their own names."""
     content: dict[str, Any] = {name: round(value, 4) for name, value in values.items()}
     if intervals is not None:
         content["confidence"] = {
@@ -224,7 +229,7 @@ def _print(
     show(table)
     if intervals is not None:
         show()
-        heading("95 % confidence")
+        heading("95 % confidence intervals")
         rows: Iterable[Sequence[str]] = (
             (name, f"{i.value:.2f}", f"{i.low:.2f}", f"{i.high:.2f}") for name, i in intervals.items()
         )
@@ -244,7 +249,7 @@ def _print(
         show_table(rows, header, right=range(1, len(header)))
     if differences is not None:
         show()
-        heading("against the other")
+        heading("difference from the other")
         rows = (
             (
                 name,
@@ -256,7 +261,7 @@ def _print(
             )
             for name, d in differences.items()
         )
-        header = ["", "this", "other", "difference", "95 % confidence", "p"]
+        header = ["", "this", "other", "difference", "95 % interval", "p"]
         show_table(rows, header, right=range(1, len(header)))
 
 

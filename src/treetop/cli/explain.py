@@ -1,4 +1,4 @@
-"""``treetop explain``: why a model gives a text its labels."""
+"""``treetop explain``: why a text has its labels."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import DataError
+from ..units import counted
 from .options import Json, Model, Reading, Threads, load_model
 from .output import heading, show, show_json, show_table
 
@@ -20,24 +21,26 @@ if TYPE_CHECKING:
 def explain(
     model: Model,
     data: Annotated[
-        str, typer.Argument(metavar="TEXT|FILE", help="A text, or a file of texts; - reads standard input.")
+        str, typer.Argument(metavar="TEXT|FILE", help="Text, or file of texts; - for standard input.")
     ],
     *,
     label: Annotated[
         list[str] | None,
-        typer.Option("--label", "-l", metavar="NAME", help="Explain this label; may be repeated."),
+        typer.Option("--label", "-l", metavar="NAME", help="Label to explain; may be repeated."),
     ] = None,
     k: Annotated[
-        int, typer.Option("--k", "-k", help="Without --label: explain so many of the best labels.")
+        int, typer.Option("--k", "-k", help="Number of best labels to explain, without --label.")
     ] = 3,
-    terms: Annotated[int, typer.Option(metavar="N", min=1, help="Terms and neighbours shown.")] = 10,
+    terms: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Number of terms and of neighbours to show.")
+    ] = 10,
     json: Json = False,
     threads: Threads = None,
     reading: Reading,
 ) -> None:
-    """Show why a model gives a label its score: the path in the label tree and the words that carried it.
+    """Explain the score of a label: the path in the label tree and the contributions of words.
 
-    What the words add sums to the raw score of each node; the last line says how the score comes from these.
+    Contributions sum to the raw score of each node; the last line states how the score follows from these.
     """
     classifier = load_model(model, threads)
     examples = _examples(data, reading)
@@ -69,7 +72,7 @@ def _explain_row(classifier: Method, example: Dataset, labels: list[str] | None,
         known = classifier.statistics["labels_used"]
         labels = [item.label for item in classifier.predict(example, min(k, known))[0]]
     if not labels:
-        raise DataError(f"{example.source}: the model gives the text no label to explain")
+        raise DataError(f"{example.source}: the model predicts no label to explain; name one with --label")
     return [classifier.explain(example, label) for label in labels]
 
 
@@ -120,7 +123,7 @@ def _show_path(explanation: Explanation) -> None:
             "" if step.raw is None else f"{step.raw:+.3f}",
             "" if step.transformed is None else f"{step.transformed:.3f}",
             f"{step.score:.4g}",
-            "left out" if step.place is None else f"{step.place:,} of {step.beam:,}",
+            "not in beam" if step.place is None else f"{step.place:,} of {step.beam:,}",
         )
         for step in explanation.path
     ]
@@ -128,7 +131,7 @@ def _show_path(explanation: Explanation) -> None:
 
 
 def _show_terms(explanation: Explanation, count: int) -> None:
-    """A row per term, a column per level; each column sums to the raw score of its node."""
+    """A row per term and a column per level; each column sums to the raw score of its node."""
     steps = [step for step in explanation.path if step.raw is not None]
     added = [{term.name: term.contribution for term in step.terms} for step in steps]
     totals: dict[str, float] = {}
@@ -140,7 +143,7 @@ def _show_terms(explanation: Explanation, count: int) -> None:
     rows = [(name, *(_signed(column.get(name)) for column in added)) for name in shown]
     if others:
         sums = (sum(column.get(name, 0.0) for name in others) for column in added)
-        rows.append((f"({len(others)} other terms)", *map(_signed, sums)))
+        rows.append((f"({counted(len(others), 'other term')})", *map(_signed, sums)))
     rows.append(("(bias)", *(_signed(step.bias) for step in steps)))
     rows.append(("u", *(_signed(step.raw) for step in steps)))
     header = ("term", *(f"level {step.level}" for step in steps))
@@ -156,7 +159,7 @@ def _show_votes(votes: tuple[Vote, ...], count: int) -> None:
     rows = [_vote_row(vote) for vote in agreeing[:count]]
     for title, rest in (
         ("more with the label", agreeing[count:]),
-        ("without it", [vote for vote in votes if not vote.agrees]),
+        ("without the label", [vote for vote in votes if not vote.agrees]),
     ):
         if rest:
             rows.append((f"({len(rest)} {title})", "", f"{sum(vote.share for vote in rest):.4f}", ""))

@@ -10,6 +10,7 @@ import typer
 
 from .. import __version__
 from . import failures
+from .ablations import ablations, studies
 from .calibrate import calibrate, calibrate_help
 from .command import Debug, Quiet, add_command
 from .compare import compare
@@ -29,7 +30,6 @@ from .predict import predict
 from .recipes import recipes
 from .report import report
 from .serve import serve
-from .studies import studies
 from .train import train, train_help
 from .tune import tune, tune_help
 from .update import update
@@ -80,7 +80,8 @@ add_command(app, serve)
 add_command(app, info)
 add_command(app, methods)
 add_command(app, recipes)
-add_command(app, studies)
+add_command(app, ablations)
+add_command(app, studies, hidden=True)
 
 data = typer.Typer(name="data", no_args_is_help=True, help="Inspect, convert, split and build data sets.")
 app.add_typer(data)

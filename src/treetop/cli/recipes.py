@@ -11,13 +11,13 @@ from ..config import value_text
 from ..errors import ConfigError
 from .options import Json, recipe_choices
 from .output import heading, show, show_json, show_table
-from .published import figure, scores_table
+from .published import score_text, scores_table
 
 if TYPE_CHECKING:
     from ..recipes import Recipe
 
 SHOWN = ("P@1", "P@3", "P@5")
-"""Of every recipe in the list."""
+"""Metrics shown in the list."""
 
 
 def recipes(
@@ -26,12 +26,12 @@ def recipes(
         typer.Argument(
             metavar="[NAME]",
             autocompletion=recipe_choices,
-            help="Show this recipe, METHOD/DATA; or list those of a method, or of a data set.",
+            help="Show a recipe, METHOD/DATA; or list those of a method or of a data set.",
         ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """List what is published of methods on the benchmark data sets, or show one recipe."""
+    """List published settings and scores of methods on the benchmark data sets, or show one recipe."""
     from ..recipes import all_recipes, find_recipe
 
     chosen = [
@@ -42,7 +42,7 @@ def recipes(
     if name is not None and not chosen:
         if "/" in name:
             find_recipe(name)
-        raise ConfigError(f"there is no recipe, method or data set {name!r}; treetop recipes lists them")
+        raise ConfigError(f"there is no recipe, method or data set {name!r}; treetop recipes lists all")
     if json:
         show_json([recipe.to_dict() for recipe in chosen])
     elif name is not None and "/" in name:
@@ -54,25 +54,26 @@ def recipes(
 def _list(chosen: Iterable[Recipe]) -> None:
     def known(recipe: Recipe) -> str:
         if not recipe.published:
-            return "only settings"
-        return "only scores" if recipe.settings is None else "settings and scores"
+            return "settings only"
+        return "scores only" if recipe.settings is None else "settings and scores"
 
     rows = []
     for recipe in chosen:
         scores = recipe.published[0].scores if recipe.published else {}
-        rows.append([recipe.name, *(figure(scores.get(metric)) for metric in SHOWN), known(recipe)])
+        rows.append([recipe.name, *(score_text(scores.get(metric)) for metric in SHOWN), known(recipe)])
     show_table(rows, ["recipe", *SHOWN, "published"], right=(1, 2, 3))
-    show("\nOne of them: treetop recipes NAME; train by it: treetop train … --recipe NAME")
+    show("\nShow one: treetop recipes NAME; train with it: treetop train … --recipe NAME")
 
 
 def _show(recipe: Recipe) -> None:
     data = recipe.data_set
     heading(
-        f"{recipe.name}: {data.title}, {data.train:,} texts and {data.test:,} to test, {data.labels:,} labels"
+        f"{recipe.name}: {data.title}, {data.train:,} training texts, {data.test:,} test texts,"
+        f" {data.labels:,} labels"
     )
     show()
     if recipe.settings is None:
-        show("No settings are published, only scores.")
+        show("Only scores are published, no settings.")
     else:
         show(f"Settings ({recipe.settings_from})")
         show_table((name, value_text(value)) for name, value in recipe.settings.items())

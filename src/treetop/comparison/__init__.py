@@ -1,10 +1,10 @@
-"""Several methods, or variants of one, trained with several seeds and measured side by side.
+"""Methods, or variants of one, trained with several seeds and compared.
 
-variants × seeds ──> runs ──> Comparison: means, deviations, differences
+variants × seeds ──> runs ──> Comparison: means, standard deviations, differences
 """
 
 from .comparing import compare
-from .outcome import Comparison, Contrast, Spread
+from .results import Comparison, Contrast, Spread
 from .runs import Run
 from .variants import Variant
 

@@ -1,4 +1,4 @@
-"""`compare`: every variant with every seed, those that are not finished yet."""
+"""`compare`: trains every variant with every seed, skipping finished runs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from ..data.digest import data_digest
 from ..data.frames import labelled
 from ..errors import ConfigError, DataError
 from ..metrics import DEFAULT_PROPENSITY
+from ..metrics.documents import check_ks
 from ..progress import step
-from .outcome import Comparison
 from .processes import Task, measure_in_processes
-from .runs import Conditions, Kept, Run, measure, run_name, threads_of_one
+from .results import Comparison
+from .run_folder import RunFolder, run_name
+from .runs import Conditions, Run, measure, threads_per_run
 from .variants import Variant
 
 
@@ -34,67 +36,68 @@ def compare(
     jobs: int = 1,
     kept: str | os.PathLike[str] | None = None,
 ) -> Comparison:
-    """Trains every variant with every seed on ``train`` and measures it on ``test``.
+    """Trains every variant with every seed on ``train`` and evaluates it on ``test``.
 
     Args:
-        seeds: how many, counted from 0, or which.
+        seeds: the number of seeds, counted from 0, or the seeds themselves.
         ks: the ranks of the metrics.
-        propensity: constants of PSP@k.
-        threads: of one run; by default all cores, shared by the runs that go on at a time.
-        device: where networks run.
-        jobs: runs at a time, each in a process of its own. Call this from under ``if __name__ == "__main__"``
-            then, as with all Python that starts processes.
-        kept: folder where finished runs are kept. What lies there is not run again.
+        propensity: the constants of PSP@k.
+        threads: threads per run; by default all cores, divided among parallel runs.
+        device: the device of networks.
+        jobs: parallel runs, each in its own process. With more than one, call this under
+            ``if __name__ == "__main__"``, like all Python code that starts processes.
+        kept: folder for finished runs. Runs found there are not repeated.
     """
-    chosen = _checked(variants)
+    chosen = _with_distinct_names(variants)
     numbers = _seeds(seeds)
-    train, test = labelled(train, "compare learns from"), labelled(test, "compare measures on")
+    train, test = labelled(train, "the training data must be"), labelled(test, "the test data must be")
     if jobs < 1:
         raise ConfigError(f"jobs must be at least 1, not {jobs}")
-    if not ks or min(ks) < 1:
-        raise ConfigError(f"ks must be one or more numbers of at least 1, not {tuple(ks)!r}")
+    check_ks(ks)
     if test.Y is None or not len(test):
-        raise DataError(f"{test.source}: there are no labelled texts to measure on")
-    conditions = Conditions(tuple(sorted(set(ks))), propensity, threads_of_one(threads, jobs), device, jobs)
+        raise DataError(f"{test.source}: no labelled texts to evaluate on; give a labelled test set")
+    conditions = Conditions(tuple(sorted(set(ks))), propensity, threads_per_run(threads, jobs), device, jobs)
     digest = data_digest(train, test)
     names = {
         (variant.name, seed): run_name(variant, seed, digest, conditions)
         for seed in numbers
         for variant in chosen
     }
-    store = Kept(None if kept is None else Path(kept))
-    found = {name: run for name in set(names.values()) if (run := store.find(name, len(test)))}
-    todo: dict[str, Task] = {}  # a run that two variants share is made once
+    folder = RunFolder(None if kept is None else Path(kept))
+    found = {name: run for name in set(names.values()) if (run := folder.find(name, len(test)))}
+    todo: dict[str, Task] = {}  # two variants may share a run
     for seed in numbers:
         for variant in chosen:
             if names[variant.name, seed] not in found:
                 todo.setdefault(names[variant.name, seed], (variant, seed))
-    found |= _made(todo, train, test, conditions, store)
+    found |= _train(todo, train, test, conditions, folder)
     runs = {variant.name: tuple(found[names[variant.name, seed]] for seed in numbers) for variant in chosen}
     return Comparison(chosen, numbers, runs, train, test, conditions)
 
 
-def _made(
-    todo: dict[str, Task], train: Dataset, test: Dataset, conditions: Conditions, store: Kept
+def _train(
+    todo: dict[str, Task], train: Dataset, test: Dataset, conditions: Conditions, folder: RunFolder
 ) -> dict[str, Run]:
-    """Makes and keeps the runs."""
+    """Trains, evaluates and saves the runs."""
     if not todo:
         return {}
-    made: dict[str, Run] = {}
+    finished: dict[str, Run] = {}
     names = {(variant.name, seed): name for name, (variant, seed) in todo.items()}
     title = f"Comparing: {len(todo)} {'run' if len(todo) == 1 else 'runs'}"
-    with step(title) as report, closing(_outcomes(list(todo.values()), train, test, conditions)) as outcomes:
+    with step(title) as report, closing(_measured(list(todo.values()), train, test, conditions)) as runs:
         report(0, len(todo))
-        for (variant, seed), run in outcomes:
+        for (variant, seed), run in runs:
             name = names[variant.name, seed]
-            store.keep(name, run)
-            made[name] = run
+            folder.save(name, run)
+            finished[name] = run
             metric = f"P@{conditions.ks[0]}"
-            report(len(made), len(todo), f"{variant.name}, seed {seed}: {metric} {run.metrics[metric]:.2f}")
-    return made
+            report(
+                len(finished), len(todo), f"{variant.name}, seed {seed}: {metric} {run.metrics[metric]:.2f}"
+            )
+    return finished
 
 
-def _outcomes(
+def _measured(
     tasks: list[Task], train: Dataset, test: Dataset, conditions: Conditions
 ) -> Generator[tuple[Task, Run], None, None]:
     if conditions.jobs > 1 and len(tasks) > 1:
@@ -107,9 +110,9 @@ def _outcomes(
         yield (variant, seed), run
 
 
-def _checked(variants: Sequence[Variant]) -> tuple[Variant, ...]:
+def _with_distinct_names(variants: Sequence[Variant]) -> tuple[Variant, ...]:
     if not variants:
-        raise ConfigError("there is nothing to compare: name at least one variant")
+        raise ConfigError("there is nothing to compare: give at least one variant")
     names: set[str] = set()
     for variant in variants:
         if variant.name in names:
@@ -121,5 +124,5 @@ def _checked(variants: Sequence[Variant]) -> tuple[Variant, ...]:
 def _seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
     numbers = tuple(range(seeds)) if isinstance(seeds, int) else tuple(dict.fromkeys(seeds))
     if not numbers or min(numbers) < 0:
-        raise ConfigError(f"seeds must be at least one, or numbers of at least 0, not {seeds!r}")
+        raise ConfigError(f"seeds must be a count of at least 1, or seeds of at least 0, not {seeds!r}")
     return numbers

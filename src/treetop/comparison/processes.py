@@ -1,7 +1,7 @@
-"""Runs in several processes at once.
+"""Parallel runs in several processes.
 
-A small network leaves most of a GPU idle, and a linear method some cores at times; runs beside each other use
-them. Each process has its own copy of the data and is given one run after the other.
+A small network leaves most of a GPU idle, and a linear method leaves cores idle at times; parallel runs use
+them. Each process has its own copy of the data and receives one run after another.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ Task = tuple[Variant, int]
 """A variant and a seed."""
 
 
-class Failed(NamedTuple):
-    """What a process sends in place of a run."""
+class Failure(NamedTuple):
+    """The error of a run, as a process sends it."""
 
-    sentence: str
-    is_users: bool
+    message: str
+    is_user_error: bool
 
 
 class _Worker(NamedTuple):
@@ -41,25 +41,25 @@ class _Worker(NamedTuple):
 def measure_in_processes(
     tasks: Sequence[Task], train: Dataset, test: Dataset, conditions: Conditions
 ) -> Iterator[tuple[Task, Run]]:
-    """Every run as it is finished. The first that fails ends the others."""
+    """Each run as it finishes. The first failure ends all processes."""
     context = multiprocessing.get_context("spawn")
     waiting = deque(tasks)
-    at_work: dict[Connection, _Worker] = {}
+    busy: dict[Connection, _Worker] = {}
     processes: list[SpawnProcess] = []
     try:
         while waiting and len(processes) < conditions.jobs:
-            here, there = context.Pipe()
-            process = context.Process(target=_work, args=(there, train, test, conditions), daemon=True)
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_run_tasks, args=(theirs, train, test, conditions), daemon=True)
             process.start()
-            there.close()
+            theirs.close()
             processes.append(process)
-            _give(here, _Worker(process, waiting.popleft()), at_work)
-        while at_work:
-            for ready in cast("list[Connection]", wait(list(at_work))):
-                worker = at_work.pop(ready)
-                yield worker.task, _answer(ready, worker)
+            _send_task(ours, _Worker(process, waiting.popleft()), busy)
+        while busy:
+            for ready in cast("list[Connection]", wait(list(busy))):
+                worker = busy.pop(ready)
+                yield worker.task, _receive_run(ready, worker)
                 if waiting:
-                    _give(ready, _Worker(worker.process, waiting.popleft()), at_work)
+                    _send_task(ready, _Worker(worker.process, waiting.popleft()), busy)
     finally:
         for process in processes:
             process.terminate()
@@ -67,49 +67,50 @@ def measure_in_processes(
             process.join()
 
 
-def _give(connection: Connection, worker: _Worker, at_work: dict[Connection, _Worker]) -> None:
+def _send_task(connection: Connection, worker: _Worker, busy: dict[Connection, _Worker]) -> None:
     try:
         connection.send(worker.task)
     except OSError:
-        raise _gone(worker) from None
-    at_work[connection] = worker
+        raise _died(worker) from None
+    busy[connection] = worker
 
 
-def _answer(connection: Connection, worker: _Worker) -> Run:
+def _receive_run(connection: Connection, worker: _Worker) -> Run:
     try:
-        answer: Run | Failed = connection.recv()
+        received: Run | Failure = connection.recv()
     except (EOFError, OSError):
-        raise _gone(worker) from None
-    if isinstance(answer, Failed):
-        raise (UserError if answer.is_users else TreetopError)(answer.sentence)
-    return answer
+        raise _died(worker) from None
+    if isinstance(received, Failure):
+        raise (UserError if received.is_user_error else TreetopError)(received.message)
+    return received
 
 
-def _gone(worker: _Worker) -> TreetopError:
+def _died(worker: _Worker) -> TreetopError:
     worker.process.join(5)
     variant, seed = worker.task
     return TreetopError(
-        f"{variant.name}, seed {seed}: its process ended with code {worker.process.exitcode} before it was"
-        " done; if memory ran out, run fewer at a time"
+        f"{variant.name}, seed {seed}: its process ended with code {worker.process.exitcode} before the run"
+        f" was"
+        " finished; if memory ran out, use fewer jobs"
     )
 
 
-def _work(connection: Connection, train: Dataset, test: Dataset, conditions: Conditions) -> None:
-    """What a process does: one run after the other, until it is ended."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process takes it, and ends this one
-    threading.Thread(target=_end_with_the_first, daemon=True).start()
+def _run_tasks(connection: Connection, train: Dataset, test: Dataset, conditions: Conditions) -> None:
+    """The loop of a process: one run after another, until it is terminated."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles it and terminates this process
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     with suppress(EOFError, ConnectionError):
         while True:
             variant, seed = connection.recv()
             try:
                 connection.send(measure(variant, seed, train, test, conditions))
             except TreetopError as error:
-                connection.send(Failed(str(error), isinstance(error, UserError)))
+                connection.send(Failure(str(error), isinstance(error, UserError)))
 
 
-def _end_with_the_first() -> None:
-    """A first process that is killed cannot end this one."""
-    first = multiprocessing.parent_process()
-    assert first is not None
-    wait([first.sentinel])
+def _exit_with_parent() -> None:
+    """A parent that is killed cannot terminate this process."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
     os._exit(1)

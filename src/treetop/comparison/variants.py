@@ -1,4 +1,4 @@
-"""`Variant`: a method with settings, under a name of its own."""
+"""`Variant`: a named method with settings."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from ..methods import METHODS, Method, MethodConfig, make, method_class
 
 @dataclass(frozen=True)
 class Variant:
-    """What a row of a comparison is about."""
+    """A method with settings: one row of a comparison."""
 
     name: str
     method: str
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Those that differ from the method's own. The seed is not among them: a comparison gives it."""
+    """Settings that differ from the method's defaults. The seed is set by the comparison."""
 
     def __post_init__(self) -> None:
         if not self.name.strip():
-            raise ConfigError(f"a variant of {self.method} has no name")
+            raise ConfigError(f"a variant of {self.method} has no name: give it one")
         if "seed" in self.settings:
-            raise ConfigError(f"{self.name}: a variant has no seed of its own, the comparison gives it")
+            raise ConfigError(f"{self.name}: a variant has no seed of its own; give seeds to the comparison")
 
     @classmethod
     def of(cls, name: str, method: str, *layers: Mapping[str, Any]) -> Variant:
-        """Settings in layers, by short or full names; a later layer has the last word.
+        """A variant from layers of settings, by short or full names; later layers override earlier ones.
 
-        The variant keeps full names and proper types, of what differs from the method's defaults.
+        The variant keeps only settings that differ from the method's defaults, with full names and typed
+        values.
         """
         defaults = method_class(method).config_class()
         config: MethodConfig = defaults
@@ -41,7 +42,7 @@ class Variant:
         return cls(name, method, config.changed())
 
     def make(self, seed: int, threads: int | None = None, device: str | None = None) -> Method:
-        """An untrained model. A method that runs on no device of its own is not told of one."""
+        """An untrained model; ``device`` applies only to methods that have one."""
         try:
             model = make(self.method, **{**self.settings, "seed": seed})
             wanted: dict[str, Any] = {} if threads is None else {"threads": threads}
@@ -54,12 +55,14 @@ class Variant:
 
 
 def every_method(changes: Mapping[str, Any]) -> list[Variant]:
-    """All methods that need no members, each with those changes whose settings it has."""
+    """All methods except ensembles, each with those changes whose settings it has."""
     names = [name for name in METHODS if name != "ensemble"]
     configs = {name: method_class(name).config_class() for name in names}
     for setting in changes:
         if not any(config.has_setting(setting) for config in configs.values()):
-            raise ConfigError(f"no method has a setting {setting!r}")
+            raise ConfigError(
+                f"no method has a setting {setting!r}; treetop methods NAME lists the settings of a method"
+            )
     return [
         Variant.of(name, name, {key: value for key, value in changes.items() if config.has_setting(key)})
         for name, config in configs.items()
@@ -71,14 +74,14 @@ def parse_variant(text: str) -> tuple[str, str, dict[str, str]]:
     name, equals, rest = text.partition("=")
     method, *pairs = rest.split(",")
     if not equals or not name.strip() or not method.strip() or "=" in method:
-        raise ConfigError(f"a variant is written NAME=METHOD,SETTING=VALUE,…, not {text!r}")
+        raise ConfigError(f"a variant must be NAME=METHOD,SETTING=VALUE,…, not {text!r}")
     settings = {}
     for pair in pairs:
         setting, equals, value = pair.partition("=")
         if not equals or not setting.strip():
             raise ConfigError(
-                f"the variant {name.strip()!r} has {pair!r} where SETTING=VALUE is wanted; a list of numbers"
-                " is written 2-4-8"
+                f"the variant {name.strip()!r} has {pair!r} instead of SETTING=VALUE; a list of numbers is"
+                " written 2-4-8"
             )
         settings[setting.strip()] = value
     return name.strip(), method.strip(), settings

@@ -198,7 +198,7 @@ class Method(ABC):
         ``kind`` is ``"isotonic"`` or ``"platt"`` (see `treetop.calibration`). The order of labels stays. Of a
         frame ``text`` and ``labels`` name the columns.
         """
-        from ..metrics.judged import judge
+        from ..metrics.matching import match_truth
 
         known = self.known_labels
         map_class = calibration.kind_named(kind)
@@ -206,7 +206,7 @@ class Method(ABC):
         dataset = self.input_set(data)
         with step("Calibrating"):
             raw = self._score(dataset, min(calibration.DEPTH, len(known)), None)
-            judged = judge(raw, dataset, calibration.DEPTH)
+            judged = match_truth(raw, dataset, calibration.DEPTH)
             if not judged.best_hits.any():
                 raise DataError(f"{data.source}: no predicted label is right, so nothing can be calibrated")
             self.calibration = map_class.fit(judged.best.scores, judged.best_hits)

@@ -248,7 +248,7 @@ class Ensemble(Method):
     def _learn(self, validation: Dataset) -> None:
         """The weights, or the curves, that suit the labels of ``validation`` best."""
         from ..metrics.documents import ndcg
-        from ..metrics.judged import Judged
+        from ..metrics.matching import MatchedPredictions
 
         truth = validation.aligned_to(self.known_labels)
         known = None if truth.Y is None else sparse.csr_matrix(truth.Y[:, : len(self.known_labels)])
@@ -263,7 +263,8 @@ class Ensemble(Method):
 
             def quality(weights: Weights) -> float:
                 best = _native.combine(lists, weights.tolist(), 5, self.threads)
-                return ndcg(Judged(Predictions(*best, truth.labels), truth.Y, 5, None, None), 5).value
+                predictions = Predictions(*best, truth.labels)
+                return ndcg(MatchedPredictions(predictions, truth.Y, 5, None, None), 5).value
 
             self.weights = best_weights(quality, len(self.members))
 

@@ -1,4 +1,4 @@
-"""How good predictions are: P@k, nDCG@k, propensity-scored and F1 metrics, intervals, comparisons."""
+"""Metrics of predictions: P@k, nDCG@k, propensity-scored and F1 metrics, intervals, paired tests."""
 
 from .confusions import Confusion, confusions
 from .documents import DEFAULT_METRICS, DocumentScores, Options, document_scores, parse_metric

@@ -1,9 +1,9 @@
-"""Which wrong label stands where a right one is missing.
+"""Which wrong labels are predicted in place of missed true ones.
 
-A document with n true labels is cut at its first n predictions (at most ``depth``), so that every wrong label
-stands in the place of a missing right one. With M the missing and W the wrong labels of a document, each pair
-(m, w) ∈ M × W counts as one document of that pair, and as 1/|W| of a miss: the misses of a label are shared
-out among the labels that stood in its place.
+Only the first n predictions (at most ``depth``) of a document with n true labels are kept, so that every
+wrong label takes the place of a true one. With M the missed and W the wrong labels of a document, each pair
+(m, w) ∈ M × W counts as one document of that pair, and as 1/|W| of a miss: each miss is divided among the
+wrong labels of its document.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ from scipy import sparse
 from ..data import Dataset
 from ..errors import ConfigError
 from ..predictions import Predictions
-from .judged import hits, judge
+from .matching import hits, match_truth
 
 
 class Confusion(NamedTuple):
-    """A right label that is missing and a wrong one that was given, in the same documents."""
+    """A true label that is missed and a wrong one that is predicted, in the same documents."""
 
     missing: int
     given: int
-    """Both are numbers of the predictions' labels; labels that only the truth has come after them."""
+    """Both are ids of the predictions' vocabulary; labels found only in the truth follow them."""
     documents: int
     misses: float
-    """Of the missing label, shared out among the wrong labels of each document."""
+    """The given label's part of the misses of the missing one."""
     all_misses: int
-    """Of the missing label, whatever wrong label was given: the sum of `misses` over all of them."""
+    """Misses of the missing label over all wrong labels: the sum of `misses`."""
 
 
 def confusions(
     predictions: Predictions, truth: Dataset, *, depth: int = 5, most: int | None = None
 ) -> list[Confusion]:
-    """The pairs, those with most misses first: all, or ``most`` of them."""
+    """All pairs, or the first ``most``, in order of decreasing misses."""
     if depth < 1:
         raise ConfigError(f"depth must be at least 1, not {depth}")
-    judged = judge(predictions, truth, depth)
-    kept = judged.best.ranks < np.repeat(judged.true_counts, judged.best.counts)
-    right = hits(judged.best, judged.truth)
-    rows, labels = judged.best.rows, judged.best.indices
-    shape = judged.truth.shape
-    found = _marks(rows[kept & right], labels[kept & right], shape)
-    wrong = _marks(rows[kept & ~right], labels[kept & ~right], shape)
-    true = _marks(np.repeat(np.arange(shape[0]), judged.true_counts), judged.truth.indices, shape)
+    matched = match_truth(predictions, truth, depth)
+    kept = matched.best.ranks < np.repeat(matched.true_counts, matched.best.counts)
+    correct = hits(matched.best, matched.truth)
+    rows, labels = matched.best.rows, matched.best.indices
+    shape = matched.truth.shape
+    found = _marks(rows[kept & correct], labels[kept & correct], shape)
+    wrong = _marks(rows[kept & ~correct], labels[kept & ~correct], shape)
+    true = _marks(np.repeat(np.arange(shape[0]), matched.true_counts), matched.truth.indices, shape)
     missing = sparse.csr_matrix(true - found)
     missing.eliminate_zeros()
     shares = np.repeat(1 / np.maximum(np.diff(wrong.indptr), 1), np.diff(wrong.indptr))
@@ -54,7 +54,7 @@ def confusions(
     documents = sparse.csr_matrix(missing.T @ wrong)
     misses = sparse.csr_matrix(missing.T @ shared)
     documents.sort_indices()
-    misses.sort_indices()  # the same places: no share is 0
+    misses.sort_indices()  # the same pattern as documents: no share is 0
     all_misses = np.asarray(misses.sum(axis=1)).ravel().round().astype(np.int64)
     first = np.repeat(np.arange(shape[1]), np.diff(documents.indptr))
     order = np.lexsort((documents.indices, first, -documents.data, -misses.data.round(9)))[:most]

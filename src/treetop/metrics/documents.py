@@ -1,7 +1,7 @@
-"""Every ranking metric as a numerator and a denominator per document.
+"""Ranking metrics as a numerator and a denominator per document.
 
-The value over a set of documents is Σ numerators / Σ denominators: a mean where the denominators are 1, a
-ratio of corpus sums where they are not. Means, confidence intervals and paired tests are then one mechanism.
+The value over a set of documents is Σ numerators / Σ denominators: a mean if the denominators are 1, a ratio
+of sums over the corpus if not. One mechanism then serves means, confidence intervals and paired tests.
 
 With r(1), r(2), … the predicted labels of document i, best first, and y its true labels:
 
@@ -15,7 +15,7 @@ RP@k       |y ∩ r(1…k)| / min(k, |y|)                     1 where y is not e
 nDCG@k     Σ_{j≤k} [r(j) ∈ y] / log2(j+1)                 1 where y is not empty
            divided by Σ_{j≤min(k,|y|)} 1 / log2(j+1)
 PSP@k      Σ_{j≤k} [r(j) ∈ y] / p_r(j)                    Σ of the k largest 1/p_ℓ, ℓ ∈ y
-PSnDCG@k   Σ_{j≤k} [r(j) ∈ y] / (p_r(j)·log2(j+1))        the same sum for y ranked by falling 1/p_ℓ
+PSnDCG@k   Σ_{j≤k} [r(j) ∈ y] / (p_r(j)·log2(j+1))        the same sum for y sorted by decreasing 1/p_ℓ
 PSR@k      Σ_{j≤k} [r(j) ∈ y] / p_r(j)                    Σ of 1/p_ℓ over all ℓ ∈ y
 PSPraw@k   Σ_{j≤k} [r(j) ∈ y] / p_r(j) / k                1
 micro-P    |y ∩ d|, d = labels above the threshold        |d|
@@ -24,20 +24,20 @@ micro-F1   2·|y ∩ d|                                      |y| + |d|
 sample-F1  2·|y ∩ d| / (|y| + |d|), 0/0 := 0              1
 =========  =============================================  ==============================================
 
-Rules that decide a figure:
+Conventions:
 
-- Where fewer than k labels are predicted, the missing ones count as wrong: P@k always divides by k.
-- A document without true labels counts as zero in P@k, F1@k, PSPraw@k and sample-F1, and is left out of the
-  others.
-- True labels never seen in training stay in the truth: they are misses, and count in every denominator.
-- PSP@k, PSnDCG@k and PSR@k are normalised by what is attainable and cannot pass 100 %; PSPraw@k, the formula
-  some papers print, is not and can. PSR@k estimates the share of all relevant labels found (micro recall) as
-  it would be if no true label had been forgotten.
+- If fewer than k labels are predicted, the absent ones count as wrong: P@k always divides by k.
+- A document without true labels counts as zero in P@k, F1@k, PSPraw@k and sample-F1; the other metrics leave
+  it out.
+- True labels that training never saw stay in the truth: they are misses, and count in every denominator.
+- PSP@k, PSnDCG@k and PSR@k are normalised by the best attainable value and cannot exceed 100 %. PSPraw@k, the
+  formula that some papers print, is not normalised and can. PSR@k estimates micro recall, the share of all
+  relevant labels found, as it would be with no true label missing from the annotation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
@@ -47,7 +47,7 @@ import numpy.typing as npt
 from ..data import Dataset
 from ..errors import ConfigError
 from ..predictions import Predictions
-from .judged import Floats, Judged, hits, judge
+from .matching import Floats, MatchedPredictions, hits, match_truth
 from .propensity import DEFAULT_PROPENSITY
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class DocumentScores:
-    """One metric: its numerator and denominator for every document."""
+    """One metric: its numerator and denominator for each document."""
 
     numerator: Floats
     denominator: Floats
@@ -65,6 +65,17 @@ class DocumentScores:
     def value(self) -> float:
         """Σ numerators / Σ denominators in percent; 0/0 := 0."""
         return float(percent(self.numerator.sum(), self.denominator.sum()))
+
+
+def mean_scores(runs: Sequence[Mapping[str, DocumentScores]]) -> dict[str, DocumentScores]:
+    """The scores of each document, averaged over several runs on the same documents.
+
+    Denominators depend on the truth alone, so these scores have the mean of the runs' values.
+    """
+    return {
+        name: DocumentScores(np.mean([run[name].numerator for run in runs], axis=0), first.denominator)
+        for name, first in runs[0].items()
+    }
 
 
 def percent(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> Floats:
@@ -87,54 +98,54 @@ def _mean(values: Floats) -> DocumentScores:
     return DocumentScores(values, np.ones(len(values)))
 
 
-def _mean_over_labelled(values: Floats, judged: Judged) -> DocumentScores:
-    return DocumentScores(values, (judged.true_counts > 0).astype(np.float64))
+def _mean_over_labelled(values: Floats, matched: MatchedPredictions) -> DocumentScores:
+    return DocumentScores(values, (matched.true_counts > 0).astype(np.float64))
 
 
-def _hit_counts(judged: Judged, k: int) -> Floats:
-    return np.asarray(judged.hits[:, :k].sum(axis=1))
+def _hit_counts(matched: MatchedPredictions, k: int) -> Floats:
+    return np.asarray(matched.hits[:, :k].sum(axis=1))
 
 
-def precision(judged: Judged, k: int) -> DocumentScores:
-    return _mean(_hit_counts(judged, k) / k)
+def precision(matched: MatchedPredictions, k: int) -> DocumentScores:
+    return _mean(_hit_counts(matched, k) / k)
 
 
-def recall(judged: Judged, k: int) -> DocumentScores:
-    return _mean_over_labelled(ratio(_hit_counts(judged, k), judged.true_counts), judged)
+def recall(matched: MatchedPredictions, k: int) -> DocumentScores:
+    return _mean_over_labelled(ratio(_hit_counts(matched, k), matched.true_counts), matched)
 
 
-def f1(judged: Judged, k: int) -> DocumentScores:
-    return _mean(2 * _hit_counts(judged, k) / (k + judged.true_counts))
+def f1(matched: MatchedPredictions, k: int) -> DocumentScores:
+    return _mean(2 * _hit_counts(matched, k) / (k + matched.true_counts))
 
 
-def r_precision(judged: Judged, k: int) -> DocumentScores:
-    return _mean_over_labelled(ratio(_hit_counts(judged, k), np.minimum(judged.true_counts, k)), judged)
+def r_precision(matched: MatchedPredictions, k: int) -> DocumentScores:
+    return _mean_over_labelled(ratio(_hit_counts(matched, k), np.minimum(matched.true_counts, k)), matched)
 
 
-def ndcg(judged: Judged, k: int) -> DocumentScores:
+def ndcg(matched: MatchedPredictions, k: int) -> DocumentScores:
     discounts = _discounts(k)
-    ideal = np.concatenate([[0.0], np.cumsum(discounts)])[np.minimum(judged.true_counts, k)]
-    return _mean_over_labelled(ratio(judged.hits[:, :k] @ discounts, ideal), judged)
+    ideal = np.concatenate([[0.0], np.cumsum(discounts)])[np.minimum(matched.true_counts, k)]
+    return _mean_over_labelled(ratio(matched.hits[:, :k] @ discounts, ideal), matched)
 
 
-def ps_precision(judged: Judged, k: int) -> DocumentScores:
-    return DocumentScores(judged.gains[:, :k].sum(axis=1), judged.ideal_gains[:, :k].sum(axis=1))
+def ps_precision(matched: MatchedPredictions, k: int) -> DocumentScores:
+    return DocumentScores(matched.gains[:, :k].sum(axis=1), matched.ideal_gains[:, :k].sum(axis=1))
 
 
-def ps_ndcg(judged: Judged, k: int) -> DocumentScores:
+def ps_ndcg(matched: MatchedPredictions, k: int) -> DocumentScores:
     discounts = _discounts(k)
-    return DocumentScores(judged.gains[:, :k] @ discounts, judged.ideal_gains[:, :k] @ discounts)
+    return DocumentScores(matched.gains[:, :k] @ discounts, matched.ideal_gains[:, :k] @ discounts)
 
 
-def ps_recall(judged: Judged, k: int) -> DocumentScores:
-    return DocumentScores(judged.gains[:, :k].sum(axis=1), judged.true_gains)
+def ps_recall(matched: MatchedPredictions, k: int) -> DocumentScores:
+    return DocumentScores(matched.gains[:, :k].sum(axis=1), matched.true_gains)
 
 
-def ps_precision_raw(judged: Judged, k: int) -> DocumentScores:
-    return _mean(judged.gains[:, :k].sum(axis=1) / k)
+def ps_precision_raw(matched: MatchedPredictions, k: int) -> DocumentScores:
+    return _mean(matched.gains[:, :k].sum(axis=1) / k)
 
 
-RANKING: dict[str, Callable[[Judged, int], DocumentScores]] = {
+RANKING: dict[str, Callable[[MatchedPredictions, int], DocumentScores]] = {
     "P": precision,
     "R": recall,
     "F1": f1,
@@ -147,23 +158,29 @@ RANKING: dict[str, Callable[[Judged, int], DocumentScores]] = {
 }
 NEED_PROPENSITY = ("PSP", "PSnDCG", "PSR", "PSPraw")
 WHOLE_SET = ("coverage", "ECE")
-"""Metrics that are not sums over documents."""
+"""Metrics of the whole test set, which are not sums over documents."""
 DEFAULT_KS = (1, 3, 5)
 DEFAULT_METRICS = ("P", "R", "F1", "RP", "nDCG", "PSP", "PSnDCG", "PSR", *WHOLE_SET)
 MORE_IS_BETTER = tuple(name for name in DEFAULT_METRICS if name != "ECE")
 
 
 def parse_metric(text: str) -> tuple[str, int]:
-    """``"nDCG@5"`` → ``("nDCG", 5)``: a metric to choose the best by."""
+    """``"nDCG@5"`` → ``("nDCG", 5)``: a metric to select models by."""
     name, _, k = text.partition("@")
     if name not in MORE_IS_BETTER or not k.isascii() or not k.isdigit() or int(k) < 1:
         known = ", ".join(f"{name}@1" for name in MORE_IS_BETTER)
-        raise ConfigError(f"metric must be one of {known} or of another rank, not {text!r}")
+        raise ConfigError(f"metric must be one of {known}, or the same at another rank, not {text!r}")
     return name, int(k)
 
 
+def check_ks(ks: Sequence[int]) -> None:
+    """Refuses ranks that do not exist."""
+    if not ks or min(ks) < 1:
+        raise ConfigError(f"ks must be one or more numbers of at least 1, not {tuple(ks)!r}")
+
+
 class Options(TypedDict, total=False):
-    """What `evaluate` and everything built on the same figures accept; see `evaluate`."""
+    """The options of `evaluate` and of everything built on its metrics; see `evaluate`."""
 
     train: Dataset | None
     train_counts: npt.ArrayLike | None
@@ -174,7 +191,7 @@ class Options(TypedDict, total=False):
     metrics: Sequence[str]
 
 
-def judge_for_metrics(
+def match_and_score(
     predictions: Predictions,
     truth: Dataset,
     *,
@@ -185,20 +202,19 @@ def judge_for_metrics(
     propensity: tuple[float, float] = DEFAULT_PROPENSITY,
     threshold: float | None = None,
     metrics: Sequence[str] = DEFAULT_METRICS,
-) -> tuple[Judged, dict[str, DocumentScores]]:
-    """The judged predictions and every per-document metric that was asked for, by name.
+) -> tuple[MatchedPredictions, dict[str, DocumentScores]]:
+    """The matched predictions, and each requested metric that is a sum over documents, by name.
 
-    Propensity-scored metrics are left out where no training counts are given.
+    Propensity-scored metrics need training counts, and are left out without them.
     """
-    if not ks or min(ks) < 1:
-        raise ConfigError(f"ks must be one or more numbers of at least 1, not {tuple(ks)!r}")
+    check_ks(ks)
     for name in metrics:
         if name not in RANKING and name not in WHOLE_SET:
             known = ", ".join([*RANKING, *WHOLE_SET])
-            raise ConfigError(f"there is no metric {name!r}; there are {known}")
+            raise ConfigError(f"there is no metric {name!r}; choose from {known}")
     if train_counts is not None and n_train is None:
         raise ConfigError("train_counts needs n_train: the number of training texts")
-    judged = judge(
+    matched = match_truth(
         predictions,
         truth,
         max(ks),
@@ -208,30 +224,30 @@ def judge_for_metrics(
         propensity=propensity,
     )
     scores = {
-        f"{name}@{k}": RANKING[name](judged, k)
+        f"{name}@{k}": RANKING[name](matched, k)
         for name in metrics
-        if name in RANKING and (judged.inverse_propensity is not None or name not in NEED_PROPENSITY)
+        if name in RANKING and (matched.inverse_propensity is not None or name not in NEED_PROPENSITY)
         for k in ks
     }
     if threshold is not None:
-        scores |= _decision_scores(judged, threshold)
-    return judged, scores
+        scores |= _decision_scores(matched, threshold)
+    return matched, scores
 
 
 def document_scores(
     predictions: Predictions, truth: Dataset, **options: Unpack[Options]
 ) -> dict[str, DocumentScores]:
-    """Numerators and denominators of each document for every metric that has them (see the table above)."""
-    return judge_for_metrics(predictions, truth, **options)[1]
+    """Each metric's numerators and denominators, one per document (see the table above)."""
+    return match_and_score(predictions, truth, **options)[1]
 
 
-def _decision_scores(judged: Judged, threshold: float) -> dict[str, DocumentScores]:
-    chosen = judged.predictions.above(threshold)
-    right = np.bincount(chosen.rows[hits(chosen, judged.truth)], minlength=len(chosen)).astype(np.float64)
-    decided, true = chosen.counts.astype(np.float64), judged.true_counts.astype(np.float64)
+def _decision_scores(matched: MatchedPredictions, threshold: float) -> dict[str, DocumentScores]:
+    chosen = matched.predictions.above(threshold)
+    correct = np.bincount(chosen.rows[hits(chosen, matched.truth)], minlength=len(chosen)).astype(np.float64)
+    decided, true = chosen.counts.astype(np.float64), matched.true_counts.astype(np.float64)
     return {
-        "micro-P": DocumentScores(right, decided),
-        "micro-R": DocumentScores(right, true),
-        "micro-F1": DocumentScores(2 * right, true + decided),
-        "sample-F1": _mean(ratio(2 * right, true + decided)),
+        "micro-P": DocumentScores(correct, decided),
+        "micro-R": DocumentScores(correct, true),
+        "micro-F1": DocumentScores(2 * correct, true + decided),
+        "sample-F1": _mean(ratio(2 * correct, true + decided)),
     }

@@ -1,4 +1,4 @@
-"""`evaluate`: one call from predictions and truth to every figure."""
+"""`evaluate`: all metrics of predictions in one call."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..data import Dataset
 from ..predictions import Predictions
-from .documents import DEFAULT_KS, DEFAULT_METRICS, Options, judge_for_metrics
+from .documents import DEFAULT_KS, DEFAULT_METRICS, Options, match_and_score
 from .labels import coverage, macro_scores
 from .reliability import calibration_errors
 
@@ -43,7 +43,7 @@ class Metrics(Mapping[str, float]):
         return dict(self._values)
 
     def table(self) -> str:
-        """Metrics down, k across; figures that have no k stand below."""
+        """A row per metric and a column per k; metrics without k come last."""
         names = list(dict.fromkeys(name.partition("@")[0] for name in self))
         ks = list(dict.fromkeys(name.partition("@")[2] for name in self if "@" in name))
         width = max(map(len, names), default=0)
@@ -58,30 +58,30 @@ class Metrics(Mapping[str, float]):
 
 
 def evaluate(predictions: Predictions, truth: Dataset, **options: Unpack[Options]) -> Metrics:
-    """How good the predictions are, in percent. Formulas: `treetop.metrics.documents`.
+    """Metrics of the predictions, in percent. Formulas: `treetop.metrics.documents`.
 
-    Labels are matched by name; true labels the model never saw are misses. The options, all of which may be
-    left out:
+    Labels are matched by name; true labels that the model never saw are misses. The
+    options:
 
     - ``ks``: the ranks to report, by default (1, 3, 5).
-    - ``metrics`` chooses among the ranking metrics; PSPraw, the sum without its normalisation, is on request.
+    - ``metrics``: a selection; PSPraw, PSP without its normalisation, has to be named.
     - ``train``, the training set, or ``train_counts`` (one number per label of ``predictions.labels``) with
-      ``n_train``: the propensity-scored metrics (PSP, PSnDCG, PSR) need them. Labels outside
-      ``predictions.labels`` then count as never seen.
+      ``n_train``: required for the propensity-scored metrics (PSP, PSnDCG, PSR). With ``train_counts``,
+      labels outside ``predictions.labels`` count as never seen.
     - ``propensity``: the constants A and B (`PROPENSITY` lists those of published data sets).
     - ``threshold`` adds micro-P, micro-R, micro-F1, sample-F1, macro-F1 and macro-F1-of-means of the decision
       "score above the threshold"; ``evaluate(predictions.top(5), …, threshold=-inf)`` decides by rank.
 
-    ECE@k (see `treetop.metrics.reliability`) is there where all scores lie in [0, 1].
+    ECE@k (see `treetop.metrics.reliability`) is included if all scores lie in [0, 1].
     """
-    judged, scores = judge_for_metrics(predictions, truth, **options)
+    matched, scores = match_and_score(predictions, truth, **options)
     ks, metrics = options.get("ks", DEFAULT_KS), options.get("metrics", DEFAULT_METRICS)
     threshold = options.get("threshold")
     values = {name: score.value for name, score in scores.items()}
     if "coverage" in metrics:
-        values |= {f"coverage@{k}": coverage(judged, k) for k in ks}
+        values |= {f"coverage@{k}": coverage(matched, k) for k in ks}
     if "ECE" in metrics:
-        values |= calibration_errors(judged, ks)
+        values |= calibration_errors(matched, ks)
     if threshold is not None:
-        values |= macro_scores(judged, threshold)
+        values |= macro_scores(matched, threshold)
     return Metrics(values)

@@ -1,7 +1,8 @@
-"""How far chance may have moved a figure: bootstrap intervals and paired comparison of two models.
+"""Bootstrap confidence intervals of metrics, and paired tests of two models.
 
-Both redraw the documents and recompute Σ numerators / Σ denominators, so that ratio metrics such as PSP@k are
-resampled as ratios. Coverage, ECE and the macro averages are not sums over documents and have no interval.
+Both resample the documents and recompute Σ numerators / Σ denominators, so that ratio metrics such as PSP@k
+are resampled as ratios. Coverage, ECE and the macro averages are not sums over documents and have no
+interval.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from ..data import Dataset
 from ..errors import ConfigError, DataError
 from ..predictions import Predictions
 from .documents import DocumentScores, Options, document_scores, percent
-from .judged import Floats
+from .matching import Floats
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 BLOCK_BYTES = 32 << 20
-"""Weights held at a time; the result does not depend on it."""
+"""Memory for resampling weights at a time; the result does not depend on it."""
 
 
 class Interval(NamedTuple):
@@ -71,7 +72,7 @@ def confidence_intervals(
 def score_intervals(
     scores: Mapping[str, DocumentScores], *, level: float = 0.95, samples: int = 1000, seed: int = 0
 ) -> dict[str, Interval]:
-    """`confidence_intervals` of scores that are already there."""
+    """`confidence_intervals` of scores that are already computed."""
     documents = _documents(scores)
     _check(documents, level, samples)
     drawn = _ratios(_columns(scores), _bootstrap_weights(documents, np.random.default_rng(seed)), samples)
@@ -94,10 +95,10 @@ def compare(
 ) -> dict[str, Difference]:
     """Is the first model better than the second on the same documents?
 
-    The interval of the difference is a paired bootstrap: both models are scored on the same drawn documents.
-    The p-value is two-sided, from a permutation test: if the models were alike, the two answers to a document
-    could be swapped; p = (1 + swaps that give a difference at least as large) / (1 + ``samples``).
-    ``options`` are those of `evaluate`; ``train_counts`` belong to ``first.labels``.
+    The interval of the difference is a paired bootstrap: both models are scored on the same resampled
+    documents. The p-value is two-sided, from a permutation test: between equal models, the two predictions
+    for a document are interchangeable; p = (1 + random swaps with a difference at least as large) / (1 +
+    ``samples``). ``options`` are those of `evaluate`; ``train_counts`` belong to ``first.labels``.
     """
     if options.get("train") is None:
         second = second.aligned_to(first.labels)
@@ -119,11 +120,13 @@ def compare_scores(
     samples: int = 1000,
     seed: int = 0,
 ) -> dict[str, Difference]:
-    """`compare` of scores that are already there, of the same documents and metrics."""
+    """`compare` of scores that are already computed, on the same documents and metrics."""
     documents = _documents(mine)
     _check(documents, level, samples)
     if set(mine) != set(theirs) or _documents(theirs) != documents:
-        raise ConfigError("two models are compared on the same metrics of the same documents")
+        raise ConfigError(
+            "two models are compared on the same metrics of the same documents; score both on one test set"
+        )
     rng = np.random.default_rng(seed)
     a, b = _columns(mine), _columns({name: theirs[name] for name in mine})
     observed = _ratio(a.sum(axis=0)) - _ratio(b.sum(axis=0))
@@ -158,18 +161,19 @@ def compare_scores(
 
 
 def holm(p_values: Sequence[float], of: int | None = None) -> list[float]:
-    """Holm's correction of several tests: it bounds the chance of even one false alarm among them.
+    """Holm's correction for multiple tests: it bounds the probability of any false positive among them.
 
     With p₍₁₎ ≤ … ≤ p₍ₘ₎ the corrected p-value of rank i is max_{j≤i} min(1, (m − j + 1)·p₍ⱼ₎).
 
-    Where the tests were picked by looking at the outcome, as those against the best model, m is how many
-    they were picked from (``of``): what Holm's method gives to them among all m is at most this.
+    For tests selected by their outcome, such as those against the best model, ``of`` is the number of tests
+    they were selected from, and m is that number. Holm's method on all m tests never gives them larger
+    p-values.
     """
     p = np.asarray(p_values, np.float64)
     order = np.argsort(p, kind="stable")
     tests = len(p) if of is None else of
     if tests < len(p):
-        raise ConfigError(f"{len(p)} tests cannot be picked from {tests}")
+        raise ConfigError(f"{len(p)} tests cannot be picked from {tests}: of must be the number of all tests")
     factors = tests - np.arange(len(p))
     corrected = np.empty(len(p))
     corrected[order] = np.minimum(np.maximum.accumulate(factors * p[order]), 1)
@@ -191,7 +195,7 @@ def _bootstrap_weights(documents: int, rng: np.random.Generator) -> Weights:
 
 
 def _swap_weights(documents: int, rng: np.random.Generator) -> Weights:
-    """1 or 0 with equal chance for each document."""
+    """0 or 1 for each document, with equal probability."""
 
     def draw(count: int) -> Floats:
         chosen = [rng.integers(2, size=documents, dtype=np.uint8) for _ in range(count)]
@@ -201,7 +205,7 @@ def _swap_weights(documents: int, rng: np.random.Generator) -> Weights:
 
 
 def _weighted_sums(columns: Floats, weights: Weights, samples: int) -> Iterator[Floats]:
-    """Random weightings × columns, a block of rows at a time."""
+    """Random weightings × columns, one block of rows at a time."""
     block = max(1, BLOCK_BYTES // (8 * len(columns)))
     for start in range(0, samples, block):
         yield weights(min(block, samples - start)) @ columns
@@ -228,7 +232,9 @@ def _bounds(drawn: Floats, level: float) -> Floats:
 
 def _documents(scores: Mapping[str, DocumentScores]) -> int:
     if not scores:
-        raise ConfigError("none of the metrics is a sum over documents: coverage and ECE have no interval")
+        raise ConfigError(
+            "none of the metrics is a sum over documents: coverage and ECE have no interval; choose others"
+        )
     return len(next(iter(scores.values())).numerator)
 
 

@@ -1,4 +1,4 @@
-"""Scores label by label: macro-F1, coverage, the report of each label, the breakdown by label frequency."""
+"""Metrics per label: macro-F1, coverage, a report of each label, a breakdown by label frequency."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy.typing as npt
 from ..data import Dataset
 from ..errors import ConfigError, MissingExtraError
 from ..predictions import Predictions
-from .documents import percent, ratio
-from .judged import Judged, hits, judge
+from .documents import check_ks, percent, ratio
+from .matching import MatchedPredictions, hits, match_truth
 
 Counts = npt.NDArray[np.int64]
 
 
 class LabelRow(NamedTuple):
-    """How one label fared. Precision, recall and F1 are in percent, with 0/0 := 0."""
+    """The metrics of one label. Precision, recall and F1 are in percent, with 0/0 := 0."""
 
     label: str
     train_count: int | None
@@ -32,19 +32,19 @@ class LabelRow(NamedTuple):
 
 
 class FrequencyBucket(NamedTuple):
-    """The labels whose training count lies in [low, high] (high None: no upper end)."""
+    """The labels with a training count in [low, high]; high None: no upper bound."""
 
     name: str
     low: int
     high: int | None
     labels: int
-    """Labels of the vocabulary that fall in it."""
+    """Number of labels of the vocabulary in this bucket."""
     occurrences: int
-    """How often they occur in the truth."""
+    """Number of their occurrences in the truth."""
     recall: dict[int, float]
     """k → share of those occurrences found in the top k, in percent."""
     precision: dict[int, float]
-    """k → what their hits contribute to P@k, in percent: the sum over all buckets is P@k."""
+    """k → the contribution of their hits to P@k, in percent; the sum over all buckets is P@k."""
 
     @property
     def training_texts(self) -> str:
@@ -55,36 +55,36 @@ class FrequencyBucket(NamedTuple):
 
 
 BUCKETS: dict[str, int | None] = {"unseen": 0, "tail": 5, "middle": 50, "head": None}
-"""The largest training count of each bucket, rising; None for no upper end."""
+"""The largest training count of each bucket, in increasing order; None for no upper bound."""
 
 
 @dataclass(frozen=True)
 class _Tally:
-    """Per label of the vocabulary: how often it is true, predicted, and both."""
+    """For each label of the vocabulary: how often it is true, predicted, and both."""
 
     true: Counts
     predicted: Counts
     correct: Counts
 
     @classmethod
-    def of(cls, judged: Judged, predictions: Predictions) -> _Tally:
+    def of(cls, matched: MatchedPredictions, predictions: Predictions) -> _Tally:
         labels = len(predictions.labels)
-        right = hits(predictions, judged.truth)
+        correct = hits(predictions, matched.truth)
         return cls(
-            np.bincount(judged.truth.indices, minlength=labels),
+            np.bincount(matched.truth.indices, minlength=labels),
             np.bincount(predictions.indices, minlength=labels),
-            np.bincount(predictions.indices[right], minlength=labels),
+            np.bincount(predictions.indices[correct], minlength=labels),
         )
 
 
-def macro_scores(judged: Judged, threshold: float) -> dict[str, float]:
-    """Averages over all labels of the vocabulary of the decisions "score above the threshold", in percent.
+def macro_scores(matched: MatchedPredictions, threshold: float) -> dict[str, float]:
+    """Averages over all labels of the vocabulary, for the decision "score above the threshold", in percent.
 
-    macro-F1 is the mean of the F1 of each label; macro-F1-of-means, the other figure that goes by the name,
+    macro-F1 is the mean of the F1 of each label; macro-F1-of-means, also called macro-F1 in the literature,
     is the harmonic mean of the mean precision and the mean recall. 0/0 := 0, so a label neither true nor
     predicted counts as 0 in all of them.
     """
-    tally = _Tally.of(judged, judged.predictions.above(threshold))
+    tally = _Tally.of(matched, matched.predictions.above(threshold))
     f1 = ratio(2 * tally.correct, tally.true + tally.predicted)
     precision = _mean(ratio(tally.correct, tally.predicted))
     recall = _mean(ratio(tally.correct, tally.true))
@@ -92,15 +92,15 @@ def macro_scores(judged: Judged, threshold: float) -> dict[str, float]:
     return {"macro-F1": 100 * _mean(f1), "macro-F1-of-means": float(100 * of_means)}
 
 
-def coverage(judged: Judged, k: int) -> float:
-    """Of the labels that occur in the truth, the share found at least once in a top k, in percent."""
-    found = judged.best.indices[judged.best_hits & (judged.best.ranks < k)]
-    return float(percent(len(np.unique(found)), len(np.unique(judged.truth.indices))))
+def coverage(matched: MatchedPredictions, k: int) -> float:
+    """Share of the labels in the truth that are found at least once among the first k, in percent."""
+    found = matched.best.indices[matched.best_hits & (matched.best.ranks < k)]
+    return float(percent(len(np.unique(found)), len(np.unique(matched.truth.indices))))
 
 
 @dataclass(frozen=True)
 class LabelReport:
-    """Every label that occurs in the truth or among the predictions, the most frequent in the truth first."""
+    """A row for each label of the truth or of the predictions, the most frequent in the truth first."""
 
     rows: list[LabelRow]
 
@@ -132,15 +132,15 @@ def label_report(
     train: Dataset | None = None,
     train_counts: npt.ArrayLike | None = None,
 ) -> LabelReport:
-    """How each label fares among the first ``k`` predictions (``predictions.above(t)`` adds a threshold)."""
-    judged = judge(predictions, truth, k, train=train, train_counts=train_counts)
-    tally = _Tally.of(judged, judged.best)
+    """Metrics of each label among the first ``k`` predictions (``predictions.above(t)`` adds a threshold)."""
+    matched = match_truth(predictions, truth, k, train=train, train_counts=train_counts)
+    tally = _Tally.of(matched, matched.best)
     present = np.flatnonzero(tally.true + tally.predicted)
     present = present[np.argsort(-tally.true[present], kind="stable")]
     true, predicted, correct = (part[present] for part in (tally.true, tally.predicted, tally.correct))
-    trained = judged.train_counts
+    trained = matched.train_counts
     columns = (
-        judged.predictions.labels.take(present),
+        matched.predictions.labels.take(present),
         [None] * len(present) if trained is None else trained[present].tolist(),
         true.tolist(),
         predicted.tolist(),
@@ -161,27 +161,28 @@ def by_frequency(
     ks: Sequence[int] = (1, 3, 5),
     buckets: Mapping[str, int | None] = BUCKETS,
 ) -> list[FrequencyBucket]:
-    """Recall, and the share of P@k, of frequent and rare labels, by their training counts.
+    """Recall and contribution to P@k of frequent and rare labels, by training count.
 
-    ``buckets`` names each bucket and its largest training count, rising; the last one must be open (None).
+    ``buckets`` maps the name of each bucket to its largest training count, in increasing order; the last one
+    must be open (None).
     """
     if train is None and train_counts is None:
-        raise ConfigError("a breakdown by label frequency needs train or train_counts")
-    if not ks or min(ks) < 1:
-        raise ConfigError(f"ks must be one or more numbers of at least 1, not {tuple(ks)!r}")
+        raise ConfigError("a breakdown by label frequency needs train or train_counts: give one of them")
+    check_ks(ks)
     *borders, last = buckets.values()
     closed = [border for border in borders if border is not None]
     if last is not None or len(closed) < len(borders) or closed != sorted(set(closed)):
         raise ConfigError(f"the borders of buckets must rise and end with None, not {list(buckets.values())}")
-    judged = judge(predictions, truth, max(ks), train=train, train_counts=train_counts)
-    assert judged.train_counts is not None
+    matched = match_truth(predictions, truth, max(ks), train=train, train_counts=train_counts)
+    assert matched.train_counts is not None
     # Bucket b holds the counts in (closed[b - 1], closed[b]].
-    bucket_of = np.searchsorted(closed, judged.train_counts, side="left")
+    bucket_of = np.searchsorted(closed, matched.train_counts, side="left")
     labels = np.bincount(bucket_of, minlength=len(buckets))
-    occurrences = np.bincount(bucket_of[judged.truth.indices], minlength=len(buckets))
+    occurrences = np.bincount(bucket_of[matched.truth.indices], minlength=len(buckets))
     found = {
         k: np.bincount(
-            bucket_of[judged.best.indices[judged.best_hits & (judged.best.ranks < k)]], minlength=len(buckets)
+            bucket_of[matched.best.indices[matched.best_hits & (matched.best.ranks < k)]],
+            minlength=len(buckets),
         )
         for k in ks
     }
@@ -193,7 +194,7 @@ def by_frequency(
             int(labels[b]),
             int(occurrences[b]),
             {k: float(percent(found[k][b], occurrences[b])) for k in ks},
-            {k: float(percent(found[k][b], k * len(judged.best))) for k in ks},
+            {k: float(percent(found[k][b], k * len(matched.best))) for k in ks},
         )
         for b, (name, high) in enumerate(buckets.items())
     ]

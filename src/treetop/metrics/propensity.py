@@ -1,8 +1,8 @@
-"""How likely a true label is to have been given at all: rare labels are forgotten more often.
+"""Propensities: the probability that a relevant label is annotated. It is lower for rare labels.
 
-Jain, Prabhu and Varma (KDD 2016) model the chance p_ℓ that a relevant label ℓ was written down as a sigmoid
-of the logarithm of its training count. Weighting a hit by 1/p_ℓ estimates what the score would be if nobody
-had forgotten a label, and rewards a method that finds rare ones.
+Jain, Prabhu and Varma (KDD 2016) model the propensity p_ℓ, the probability that a relevant label ℓ is in the
+data, as a sigmoid of the logarithm of its training count. Weighting a hit by 1/p_ℓ estimates the metric under
+complete annotation, and rewards methods that find rare labels.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PROPENSITY: dict[str, tuple[float, float]] = {
     "amazon-670k": (0.6, 2.6),
     "amazon-3m": (0.6, 2.6),
 }
-"""The constants A, B that published figures use. Anything else: `DEFAULT_PROPENSITY`."""
+"""The constants A and B of published results. For other data: `DEFAULT_PROPENSITY`."""
 
 DEFAULT_PROPENSITY = (0.55, 1.5)
 
@@ -31,10 +31,10 @@ def inverse_propensity(
     A: float = DEFAULT_PROPENSITY[0],
     B: float = DEFAULT_PROPENSITY[1],
 ) -> npt.NDArray[np.float64]:
-    """1/p_ℓ = 1 + C·(N_ℓ + B)^(−A) with C = (ln N − 1)·(B + 1)^A, for every label ℓ.
+    """1/p_ℓ = 1 + C·(N_ℓ + B)^(−A) with C = (ln N − 1)·(B + 1)^A, for each label ℓ.
 
-    ``counts`` are the training counts N_ℓ and ``n_train`` is N, both over the whole training set, a
-    validation part included. Where N < e, C would be negative: it is taken as 0, and no weight is below 1.
+    ``counts`` are the training counts N_ℓ and ``n_train`` is N, both over the whole training set,
+    including a validation part. For N < e, C would be negative and is set to 0, so that no weight is below 1.
     """
     counts = np.asarray(counts, np.float64)
     if n_train < 1:

@@ -2,10 +2,10 @@
 
     sources.json       the papers
     data_sets.json     the benchmarks
-    METHOD.json        what is published of a method: settings, scores, and where they stand
+    METHOD.json        published settings and scores of a method, with their sources
 
-A recipe is a method on a data set, ``xml-cnn/eurlex-4k``. Where only scores are published it has no settings.
-A method that treetop does not have may have a file too: its scores can be looked at.
+A recipe is a method on a benchmark, such as ``xml-cnn/eurlex-4k``. It has no settings if only scores are
+published. A method that treetop does not implement may have a file too, for its scores.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Source:
-    """A paper."""
+class Paper:
+    """The source of settings or scores."""
 
     authors: str
     title: str
@@ -37,58 +37,58 @@ class Source:
 
 
 @dataclass(frozen=True)
-class DataSet:
-    """A benchmark, in the split that the papers share."""
+class Benchmark:
+    """A benchmark data set, in the split that the papers share."""
 
     name: str
     title: str
     train: int
-    """Training texts."""
+    """Number of training texts."""
     test: int
-    """Test texts."""
+    """Number of test texts."""
     labels: int
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedScores:
     """One row of a paper's table."""
 
     model: str
-    """Which variant: tuned, an ensemble, a new run by others, …"""
-    source: Source
+    """The variant: tuned, an ensemble, a run by other authors, …"""
+    source: Paper
     where: str
-    """Which tables of the source."""
+    """The tables of the paper."""
     scores: Mapping[str, float]
-    """In percent, by the names that `treetop.evaluate` has for them."""
+    """Metrics in percent, by their names in `treetop.evaluate`."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A plain dictionary, ready for JSON."""
         return {"model": self.model, "source": f"{self.source}, {self.where}", "scores": dict(self.scores)}
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is published of a method on a data set."""
+    """Published settings and scores of a method on a benchmark."""
 
     name: str
     method: str
-    data_set: DataSet
+    data_set: Benchmark
     settings: Mapping[str, Any] | None
-    """None: only scores are published."""
+    """None if only scores are published."""
     settings_from: str | None
     notes: tuple[str, ...]
-    """What the settings cannot say."""
-    published: tuple[Published, ...]
-    """The row that belongs to the settings first."""
+    """Remarks beyond the settings."""
+    published: tuple[PublishedScores, ...]
+    """The first row belongs to the settings."""
 
     def make(self, **settings: Any) -> Method:
-        """A model with the published settings, not fitted yet; ``settings`` override them."""
+        """An unfitted model with the published settings; ``settings`` override them."""
         from ..methods import make
 
         return make(self.method, **{**(self.settings or {}), **settings})
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A plain dictionary, ready for JSON."""
         return {
             "name": self.name,
             "method": self.method,
@@ -101,56 +101,56 @@ class Recipe:
 
 
 def recipe_names() -> list[str]:
-    """For completion, and for those who look around."""
+    """The names of all recipes."""
     return list(all_recipes())
 
 
 def find_recipe(name: str) -> Recipe:
-    """The recipe of that name, ``method/data-set``."""
+    """The recipe named ``method/data-set``."""
     known = all_recipes()
     if name in known:
         return known[name]
     near = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else "treetop recipes lists them"
+    hint = f"did you mean {near[0]!r}?" if near else "treetop recipes lists all"
     raise ConfigError(f"there is no recipe {name!r}; {hint}")
 
 
 @functools.cache
 def all_recipes() -> dict[str, Recipe]:
-    """By name; the methods in order of the alphabet, their data sets by size."""
-    sources = {key: Source(**fields) for key, fields in _read("sources.json").items()}
-    data_sets = {name: DataSet(name, **fields) for name, fields in _read("data_sets.json").items()}
+    """All recipes by name: methods in alphabetical order, benchmarks by size."""
+    papers = {key: Paper(**fields) for key, fields in _read("sources.json").items()}
+    benchmarks = {name: Benchmark(name, **fields) for name, fields in _read("data_sets.json").items()}
     recipes = {}
     for file in sorted(item.name for item in files(__package__).iterdir() if item.name.endswith(".json")):
         if file in ("sources.json", "data_sets.json"):
             continue
         content = _read(file)
-        for data_set in (item for name, item in data_sets.items() if name in content["data_sets"]):
-            recipe = _recipe(file.removesuffix(".json"), data_set, content, sources)
+        for benchmark in (item for name, item in benchmarks.items() if name in content["data_sets"]):
+            recipe = _recipe(file.removesuffix(".json"), benchmark, content, papers)
             recipes[recipe.name] = recipe
     return recipes
 
 
 def _recipe(
-    method: str, data_set: DataSet, content: Mapping[str, Any], sources: Mapping[str, Source]
+    method: str, benchmark: Benchmark, content: Mapping[str, Any], papers: Mapping[str, Paper]
 ) -> Recipe:
-    entry = content["data_sets"][data_set.name]
+    entry = content["data_sets"][benchmark.name]
     settings = settings_from = None
     if "settings" in entry:
         merged = content["settings"] | entry["settings"]
         settings = {
             name: tuple(value) if isinstance(value, list) else value for name, value in merged.items()
         }
-        settings_from = f"{sources[content['settings_from']['source']]}, {content['settings_from']['where']}"
+        settings_from = f"{papers[content['settings_from']['source']]}, {content['settings_from']['where']}"
     return Recipe(
-        name=f"{method}/{data_set.name}",
+        name=f"{method}/{benchmark.name}",
         method=method,
-        data_set=data_set,
+        data_set=benchmark,
         settings=settings,
         settings_from=settings_from,
         notes=tuple(content.get("notes", ())),
         published=tuple(
-            Published(row["model"], sources[row["source"]], row["where"], row["scores"])
+            PublishedScores(row["model"], papers[row["source"]], row["where"], row["scores"])
             for row in entry["published"]
         ),
     )

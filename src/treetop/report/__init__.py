@@ -1,1 +1,1 @@
-"""Models and comparisons for people: HTML pages, Markdown, tables and pictures."""
+"""Reports of models and comparisons: HTML pages, Markdown, tables and plots."""

@@ -1,4 +1,4 @@
-"""A picture of what the first token attends to, over the layers of one or several encoders."""
+"""A plot of the first token's attention over the layers of one or several encoders."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 
 
 def draw_attention(views: Mapping[str, AttentionViews], path: str | os.PathLike[str]) -> None:
-    """Means over the texts: of all heads, of the largest head, and of the entropy of all heads.
+    """Three panels, each a mean over the texts: the first token's attention to itself as the mean of the
+    heads, the same for the largest head, and the mean entropy of the heads.
 
-    The ending of ``path`` says in which format: .svg, .png or .pdf.
+    The ending of ``path`` sets the format: .svg, .png or .pdf.
     """
     if not min((len(view.lengths) for view in views.values()), default=0):
-        raise DataError("there is no attention to draw: every view must be of one text at least")
+        raise DataError("there is no attention to draw: every view must have at least one text")
     with styled("drawing attention"):
         figure, panels = new_figure(3, 4.2)
         titles = "attention to itself, mean of heads", "attention to itself, largest head", "entropy, nats"

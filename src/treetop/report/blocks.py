@@ -1,4 +1,4 @@
-"""What a page is made of; `page.py` turns it into HTML."""
+"""The building blocks of a page; `html.py` renders them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from .examples import Example
+from .predicted_texts import PredictedText
 
 
 class Cell(NamedTuple):
-    """A cell that stands out."""
+    """A table cell in bold."""
 
     text: str
     strong: bool = True
@@ -20,16 +20,14 @@ Row = Sequence[str | Cell]
 
 
 @dataclass(frozen=True)
-class Text:
-    """A paragraph."""
-
+class Paragraph:
     text: str
-    kind = "text"
+    kind = "paragraph"
 
 
 @dataclass(frozen=True)
 class Cards:
-    """A few large figures: what, value, and what it means."""
+    """A few key numbers: name, value and explanation."""
 
     cards: Sequence[tuple[str, str, str]]
     kind = "cards"
@@ -44,16 +42,16 @@ class Table:
     rows: Sequence[Row]
     words: Sequence[int] = (0,)
     folded: bool = False
-    """Shown only when asked for: a plot beside it says the same."""
+    """Collapsed at first, where a chart shows the same numbers."""
     kind = "table"
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A Vega-Lite picture."""
+    """A Vega-Lite chart."""
 
     name: str
-    """Of the file it is saved as; different for each picture of a page."""
+    """File name for saving; unique within a page."""
     caption: str
     spec: dict[str, Any]
     kind = "chart"
@@ -61,7 +59,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class TreeView:
-    """A label tree that opens node by node; ``data`` is made by `label_tree.py`."""
+    """A label tree that opens node by node; ``data`` comes from `label_tree.py`."""
 
     name: str
     data: dict[str, Any]
@@ -69,18 +67,20 @@ class TreeView:
 
 
 @dataclass(frozen=True)
-class Examples:
+class PredictedTexts:
+    """Test texts with their predictions, under a heading."""
+
     caption: str
-    examples: Sequence[Example]
-    kind = "examples"
+    texts: Sequence[PredictedText]
+    kind = "texts"
 
 
-Block = Text | Cards | Table | Chart | TreeView | Examples
+Block = Paragraph | Cards | Table | Chart | TreeView | PredictedTexts
 
 
 @dataclass(frozen=True)
-class Part:
-    """A piece of a section about one model; shown one at a time where there are several."""
+class ModelPart:
+    """The part of a section about one model; with several models, each part opens on its own."""
 
     title: str
     blocks: Sequence[Block]
@@ -89,10 +89,10 @@ class Part:
 @dataclass(frozen=True)
 class Section:
     name: str
-    """Its address in the page."""
+    """Its anchor in the page."""
     title: str
     blocks: Sequence[Block] = ()
-    parts: Sequence[Part] = ()
+    parts: Sequence[ModelPart] = ()
 
 
 @dataclass(frozen=True)

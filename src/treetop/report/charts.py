@@ -1,4 +1,4 @@
-"""Pictures of a report as Vega-Lite: they answer to the pointer, zoom, and are saved as SVG or PNG."""
+"""The charts of a report as Vega-Lite: interactive, with tooltips and zoom, to be saved as SVG or PNG."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down"
 
 
 def quality(rows: Rows, models: Sequence[str]) -> Spec:
-    """Metrics with their intervals."""
+    """Metrics with confidence intervals."""
     metrics = list(dict.fromkeys(row["metric"] for row in rows))
     y: Spec = {"field": "metric", "type": "nominal", "sort": metrics, "title": None}
     bars = {"x": {"field": "low", **_percent("percent")}, "x2": {"field": "high"}}
@@ -29,26 +29,26 @@ def quality(rows: Rows, models: Sequence[str]) -> Spec:
                 "encoding": points
                 | _shaped(models)
                 | _tooltip("model", "metric", value=".2f", low=".2f", high=".2f"),
-                "params": _pick(models),
+                "params": _legend_selection(models),
             },
         ],
     }
 
 
 def frequency(rows: Rows, models: Sequence[str], k: int) -> Spec:
-    """Recall of labels by how many training texts they have."""
+    """Recall of labels by their number of training texts."""
     groups = list(dict.fromkeys(row["texts"] for row in rows))
     return {
         "data": {"values": list(rows)},
         "height": 280,
-        "params": _pick(models),
+        "params": _legend_selection(models),
         "mark": {"type": "line", "point": {"size": 60, "filled": True}, "strokeWidth": 2},
         "encoding": {
             "x": {
                 "field": "texts",
                 "type": "ordinal",
                 "sort": groups,
-                "title": "training texts of the label",
+                "title": "training texts per label",
                 "axis": {"labelAngle": -40},
             },
             "y": {"field": "recall", **_percent(f"recall@{k}, percent", zero=True)},
@@ -60,11 +60,11 @@ def frequency(rows: Rows, models: Sequence[str], k: int) -> Spec:
 
 
 def calibration(rows: Rows, models: Sequence[str]) -> Spec:
-    """The share of right answers over the mean score of each bin; the diagonal is what scores promise."""
+    """Share of correct predictions against mean score by bin; calibrated scores are on the diagonal."""
     unit = {"type": "quantitative", "scale": {"domain": [0, 1]}, "axis": {"format": ".2~f", "tickCount": 10}}
     x = {"field": "score", "title": "mean score", **unit}
-    y = {"field": "right", "title": "share that is right", **unit}
-    diagonal = [{"score": at, "right": at} for at in (0, 1)]
+    y = {"field": "correct", "title": "share of correct predictions", **unit}
+    diagonal = [{"score": at, "correct": at} for at in (0, 1)]
     return {
         "data": {"values": list(rows)},
         "height": 340,
@@ -85,23 +85,23 @@ def calibration(rows: Rows, models: Sequence[str]) -> Spec:
                     "x": x,
                     "y": y,
                     "size": {
-                        "field": "answers",
+                        "field": "predictions",
                         "type": "quantitative",
                         "scale": {"range": [25, 300]},
                         "legend": None,
                     },
                     **_by_model(models),
                     **_shaped(models),
-                    **_tooltip("model", score=".3f", right=".3f", answers=","),
+                    **_tooltip("model", score=".3f", correct=".3f", predictions=","),
                 },
-                "params": _pick(models),
+                "params": _legend_selection(models),
             },
         ],
     }
 
 
 def cost(rows: Rows, models: Sequence[str], metric: str) -> Spec:
-    """The leading metric against the time of a text: up and to the left is better."""
+    """The main metric against prediction time: up and to the left is better."""
     return {
         "data": {"values": list(rows)},
         "height": 300,
@@ -110,7 +110,7 @@ def cost(rows: Rows, models: Sequence[str], metric: str) -> Spec:
                 "field": "milliseconds",
                 "type": "quantitative",
                 "scale": {"type": "log", "nice": False, "padding": 55},
-                "title": "milliseconds a text, all at once",
+                "title": "prediction time, milliseconds per text",
             },
             "y": {
                 "field": "value",
@@ -135,10 +135,10 @@ def cost(rows: Rows, models: Sequence[str], metric: str) -> Spec:
 
 
 def differences(rows: Rows) -> Spec:
-    """First − second with intervals; filled where it is decided."""
+    """First − second with confidence intervals; filled markers are significant."""
     pairs = list(dict.fromkeys(row["pair"] for row in rows))
     metrics = list(dict.fromkeys(row["metric"] for row in rows))
-    decided = {"condition": {"test": "datum.decided", "value": 1}, "value": 0}
+    significant = {"condition": {"test": "datum.significant", "value": 1}, "value": 0}
     x = {"type": "quantitative", "title": "difference, percentage points", "scale": {"zero": True}}
     colours = {"domain": metrics, "range": [COLOURS[i] for i in range(len(metrics))]}
     shapes = {"domain": metrics, "range": list(SHAPES[: len(metrics)])}
@@ -168,7 +168,7 @@ def differences(rows: Rows) -> Spec:
                     "x": {"field": "difference", **x},
                     "shape": {"field": "metric", "sort": metrics, "scale": shapes, "legend": legend},
                     "fill": {"field": "metric", "sort": metrics, "scale": colours, "legend": legend},
-                    "fillOpacity": decided,
+                    "fillOpacity": significant,
                     **_tooltip("pair", "metric", difference="+.2f", low="+.2f", high="+.2f", p=".3g"),
                 },
             },
@@ -176,26 +176,27 @@ def differences(rows: Rows) -> Spec:
     }
 
 
-def heat(rows: Rows) -> Spec:
-    """Missing labels down, given labels across."""
-    missing = list(dict.fromkeys(row["missing"] for row in rows))
-    given = list(dict.fromkeys(row["given"] for row in rows))
+def confusions(rows: Rows) -> Spec:
+    """A heat map with missed labels as rows and suggested labels as columns."""
+    missed = list(dict.fromkeys(row["missed"] for row in rows))
+    suggested = list(dict.fromkeys(row["suggested"] for row in rows))
     across = {"labelLimit": 150, "grid": False, "labelAngle": -45}
     down = {"labelLimit": 150, "grid": False}
-    title = "across: given, wrong; down: right, missing"
+    title = "columns: suggested instead; rows: correct label (missed)"
     return {
         "data": {"values": list(rows)},
-        "height": 24 * len(missing),
+        "height": 24 * len(missed),
         "encoding": {
-            "x": {"field": "given", "type": "nominal", "sort": given, "title": title, "axis": across},
-            "y": {"field": "missing", "type": "nominal", "sort": missing, "title": None, "axis": down},
-            **_tooltip("missing", "given", texts=",", misses=".1f"),
+            "x": {"field": "suggested", "type": "nominal", "sort": suggested, "title": title, "axis": across},
+            "y": {"field": "missed", "type": "nominal", "sort": missed, "title": None, "axis": down},
+            **_tooltip("missed", "suggested", texts=",", misses=".1f"),
         },
         "layer": [
             {
                 "mark": {"type": "rect", "cornerRadius": 2, "color": "#7a5cf0"},
                 "encoding": {
-                    # Roots: one large confusion does not hide the others. Opacity suits any ground.
+                    # A square root, so that one large confusion does not hide the others. Opacity suits any
+                    # background.
                     "opacity": {
                         "field": "texts",
                         "type": "quantitative",
@@ -212,8 +213,8 @@ def heat(rows: Rows) -> Spec:
     }
 
 
-def finished(spec: Spec, description: str) -> Spec:
-    """With what all pictures share. Ink is the colour of the page's text, in light, dark and print."""
+def styled(spec: Spec, description: str) -> Spec:
+    """The chart with the common style. Ink is the page's text colour in light mode, dark mode and print."""
     ink = {"labelColor": "currentColor", "titleColor": "currentColor"}
     line = {"domainColor": "currentColor", "tickColor": "currentColor", "gridColor": "currentColor"}
     return {
@@ -235,35 +236,35 @@ def finished(spec: Spec, description: str) -> Spec:
 
 
 def _by_model(models: Sequence[str], *, legend: bool = True) -> Spec:
-    """A colour for each; a model that is picked in the legend stands out."""
+    """A colour per model; selecting a model in the legend fades the others."""
     if len(models) == 1:
         return {"color": {"value": COLOURS[0]}}
-    channels: Spec = {"color": _told_apart(models, COLOURS, legend)}
+    channels: Spec = {"color": _distinct(models, COLOURS, legend)}
     if legend:
-        channels["opacity"] = {"condition": {"param": "picked", "value": 1, "empty": True}, "value": 0.12}
+        channels["opacity"] = {"condition": {"param": "selected", "value": 1, "empty": True}, "value": 0.12}
     return channels
 
 
 def _shaped(models: Sequence[str], *, legend: bool = True) -> Spec:
-    """A shape for each, beside its colour; for marks that are points."""
-    return {} if len(models) == 1 else {"shape": _told_apart(models, SHAPES, legend)}
+    """A shape per model in addition to its colour, for points."""
+    return {} if len(models) == 1 else {"shape": _distinct(models, SHAPES, legend)}
 
 
-def _told_apart(models: Sequence[str], looks: Sequence[str], legend: bool) -> Spec:
+def _distinct(models: Sequence[str], values: Sequence[str], legend: bool) -> Spec:
     order = list(models)
-    chosen = [looks[place % len(looks)] for place in range(len(models))]
+    chosen = [values[place % len(values)] for place in range(len(models))]
     key = {"title": None, "orient": "top", "columns": 2} if legend else None
     return {"field": "model", "sort": order, "scale": {"domain": order, "range": chosen}, "legend": key}
 
 
-def _pick(models: Sequence[str]) -> list[Spec]:
+def _legend_selection(models: Sequence[str]) -> list[Spec]:
     if len(models) == 1:
         return []
-    return [{"name": "picked", "select": {"type": "point", "fields": ["model"]}, "bind": "legend"}]
+    return [{"name": "selected", "select": {"type": "point", "fields": ["model"]}, "bind": "legend"}]
 
 
 def _zoom(*channels: str) -> list[Spec]:
-    """Drag to move, pinch or Ctrl and wheel to zoom (the wheel alone scrolls), double click to reset."""
+    """Drag to move, pinch or Ctrl and wheel to zoom (the wheel alone scrolls), double-click to reset."""
     select = {"type": "interval", "encodings": list(channels), "zoom": "wheel![event.ctrlKey]"}
     return [{"name": "zoom", "select": select, "bind": "scales"}]
 

@@ -1,6 +1,6 @@
-"""Defaults that the command shows in its help; it imports nothing else for them."""
+"""Defaults shown in the command's help, without heavy imports."""
 
 SAMPLES = 10_000
-"""Redraws of the texts: a p-value can be as small as 1/10,001, which leaves room for its correction."""
+"""Bootstrap resamples: p-values down to 1/10,001 leave room for Holm's correction."""
 EXAMPLES = 5
-"""Best and worst texts of each model."""
+"""Number of best and of worst texts of each model."""

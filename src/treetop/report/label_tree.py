@@ -1,7 +1,7 @@
-"""A label tree as plain lists for the page, small enough for a browser however many labels there are.
+"""A label tree as plain lists for the page, limited in size so that a browser can show any number of labels.
 
-Every node has: how many labels lie below it, how often these are true in the test data, and how often they
-are found among the first k. Nodes of a level stand in the order of the tree, so children are a slice.
+Each node has the number of labels below it, how often they are true in the test data, and how often they are
+found among the first k. Nodes of a level are in the order of the tree, so that children form a slice.
 """
 
 from __future__ import annotations
@@ -11,30 +11,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..metrics.judged import judge
+from ..metrics.matching import match_truth
 from ..tree import LabelTree
 
 if TYPE_CHECKING:
-    from .subject import Evidence
+    from .evidence import Evidence
 
 LABELS = 30_000
-"""Labels in a page at most; of a tree with more, each lowest cluster shows its most frequent ones."""
+"""Largest number of labels in a page; in larger trees, each lowest cluster lists its most frequent labels."""
 NODES = 20_000
-"""Clusters of a level at most; larger levels are left out, and labels hang below those above."""
+"""Largest number of clusters in a level; larger levels are left out, and their labels move one level up."""
 Counts = npt.NDArray[np.int64]
 
 
 def tree_data(evidence: Evidence, place: int, tree: LabelTree) -> dict[str, Any]:
-    """For the script of the page."""
-    subject = evidence.subjects[place]
-    model = subject.model
+    """The data of a `TreeView`."""
+    reported = evidence.models[place]
+    model = reported.model
     assert model is not None and model.labels is not None
-    judged = judge(subject.runs[0], evidence.truth, evidence.depth)
-    # The evidence has labels of other models too: the tree's ids are numbers of this model's labels.
-    number = np.array([judged.predictions.labels.position(name) for name in model.labels.take(tree.labels)])
-    total = len(judged.predictions.labels)
-    true = np.bincount(judged.truth.indices, minlength=total)[number]
-    found = np.bincount(judged.best.indices[judged.best_hits], minlength=total)[number]
+    matched = match_truth(reported.runs[0], evidence.truth, evidence.depth)
+    # The vocabulary of the evidence includes labels of other models; the tree has ids of this model's labels.
+    number = np.array([matched.predictions.labels.position(name) for name in model.labels.take(tree.labels)])
+    total = len(matched.predictions.labels)
+    true = np.bincount(matched.truth.indices, minlength=total)[number]
+    found = np.bincount(matched.best.indices[matched.best_hits], minlength=total)[number]
     trained = np.asarray(model.label_counts)[tree.labels]
     levels = [offsets for offsets in tree.offsets[1:] if len(offsets) - 1 <= NODES]
     starts = _leaf_starts(tree)[: len(levels)]
@@ -55,7 +55,7 @@ def tree_data(evidence: Evidence, place: int, tree: LabelTree) -> dict[str, Any]
             for level, start in enumerate(starts)
         ],
         "labels": {
-            "title": [evidence.shown(int(label)) for label in number[kept]],
+            "title": [evidence.label_name(int(label)) for label in number[kept]],
             "trained": trained[kept].tolist(),
             "true": true[kept].tolist(),
             "found": found[kept].tolist(),
@@ -65,7 +65,7 @@ def tree_data(evidence: Evidence, place: int, tree: LabelTree) -> dict[str, Any]
 
 
 def _leaf_starts(tree: LabelTree) -> list[Counts]:
-    """Of every level of clusters: where the labels below each node begin, and the end."""
+    """For each level of clusters: the first label below each node, and the number of labels."""
     starts = []
     for level in range(1, tree.depth):
         start = np.arange(len(tree.offsets[level]))
@@ -76,7 +76,7 @@ def _leaf_starts(tree: LabelTree) -> list[Counts]:
 
 
 def _kept_labels(start: Counts, trained: Counts) -> tuple[Counts, Counts]:
-    """Places of the labels to show, the most frequent of a cluster first; and where each cluster's begin."""
+    """Places of the labels to show, the most frequent of a cluster first; and each cluster's start."""
     each = max(LABELS // max(len(start) - 1, 1), 1)
     sizes = np.diff(start)
     if len(trained) <= LABELS:
@@ -93,7 +93,7 @@ def _sums(values: Counts, start: Counts) -> list[int]:
 
 
 def _title(evidence: Evidence, number: Counts, trained: Counts, low: int, high: int) -> str:
-    """The most frequent labels of a cluster."""
+    """A cluster's title: its most frequent labels."""
     some = low + np.argsort(-trained[low:high], kind="stable")[:3]
-    names = [evidence.shown(int(number[at])) for at in some]
+    names = [evidence.label_name(int(number[at])) for at in some]
     return ", ".join(names) + (", …" if high - low > len(names) else "")

@@ -1,4 +1,4 @@
-"""Pictures of a comparison, which read on white and on black."""
+"""Plots of a comparison, readable on light and dark backgrounds."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ INK = "#7a7a7a"
 COLOURS = ("#1f9e63", "#e0792a", "#4f8bd6", "#b666c9", "#c9a227", "#d65f7d", "#3aa6a6", "#8c8c8c")
 MARKERS = "os^vDPX"
 FORMATS: dict[str, dict[str, None]] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
-"""By the endings of files; without the time, so that the same picture is the same file."""
+"""File endings and their metadata. No date, so that the same plot is the same file."""
 
 
 def draw_all(comparison: Comparison, folder: Path) -> list[tuple[str, str]]:
-    """Writes what there is something to show of; gives titles and file names."""
+    """Writes all plots that have data; returns their titles and file names."""
     drawn = []
     with styled("drawing the comparison"):
-        for title, file, draw in _pictures(comparison):
+        for title, file, draw in _plots(comparison):
             write(draw(comparison), folder / file)
             drawn.append((title, file))
     return drawn
@@ -32,7 +32,7 @@ def draw_all(comparison: Comparison, folder: Path) -> list[tuple[str, str]]:
 
 @contextlib.contextmanager
 def styled(purpose: str) -> Iterator[None]:
-    """Pictures that are made inside look alike."""
+    """The common style of all plots drawn inside."""
     try:
         import matplotlib
     except ImportError:
@@ -54,20 +54,20 @@ def styled(purpose: str) -> Iterator[None]:
 Draw = Callable[[Comparison], Any]
 
 
-def _pictures(comparison: Comparison) -> list[tuple[str, str, Draw]]:
+def _plots(comparison: Comparison) -> list[tuple[str, str, Draw]]:
     metric = comparison.leading_metric
-    pictures: list[tuple[str, str, Draw]] = [(f"{metric} of every variant", "accuracy.svg", draw_accuracy)]
+    plots: list[tuple[str, str, Draw]] = [(f"{metric} of each variant", "accuracy.svg", draw_accuracy)]
     if len(comparison.names) > 1:
-        pictures.append((f"{metric} against seconds of training and of a text", "speed.svg", draw_speed))
+        plots.append((f"{metric} against training time and prediction time", "speed.svg", draw_speed))
     if any(comparison.parameters(name) for name in comparison.names):
-        pictures.append((f"{metric} against parameters", "parameters.svg", draw_parameters))
+        plots.append((f"{metric} against number of parameters", "parameters.svg", draw_parameters))
     if any(run.epochs for runs in comparison.runs.values() for run in runs):
-        pictures.append(("Loss and validation figures of every epoch", "training.svg", draw_training))
-    return pictures
+        plots.append(("Loss and validation metric by epoch", "training.svg", draw_training))
+    return plots
 
 
 def draw_accuracy(comparison: Comparison) -> Any:
-    """Means of the leading metric with their deviations, and every run as a small dot."""
+    """Means of the leading metric with standard deviations, and each run as a dot."""
     metric = comparison.leading_metric
     figure, (axes,) = new_figure(1, 1.2 + 0.32 * len(comparison.names))
     for place, name in enumerate(comparison.names):
@@ -85,13 +85,13 @@ def draw_accuracy(comparison: Comparison) -> Any:
 
 
 def draw_speed(comparison: Comparison) -> Any:
-    """The leading metric against what training and one text take: up and to the left is better."""
+    """The leading metric against training time and prediction time: up and to the left is better."""
     metric = comparison.leading_metric
     figure, panels = new_figure(2, 4.2 + 0.11 * len(comparison.names))
-    for axes, resource, says in zip(
+    for axes, resource, title in zip(
         panels,
         ("train_seconds", "predict_milliseconds"),
-        ("seconds of training", "milliseconds a text, all at once"),
+        ("training time, seconds", "prediction time, milliseconds per text"),
         strict=True,
     ):
         for place, name in enumerate(comparison.names):
@@ -102,14 +102,14 @@ def draw_speed(comparison: Comparison) -> Any:
                 label=name if axes is panels[0] else None,
                 **look(place),
             )
-        log_axis(axes, says)
+        log_axis(axes, title)
     panels[0].set_ylabel(f"{metric}, percent")
     legend(figure)
     return figure
 
 
 def draw_parameters(comparison: Comparison) -> Any:
-    """The leading metric over the number of parameters: what does a larger network buy?"""
+    """The leading metric against the number of parameters."""
     metric = comparison.leading_metric
     figure, (axes,) = new_figure(1, 4.2 + 0.11 * len(comparison.names))
     for place, name in enumerate(comparison.names):
@@ -118,52 +118,53 @@ def draw_parameters(comparison: Comparison) -> Any:
             spread = comparison.spread(name, metric)
             error = spread.deviation or 0
             axes.errorbar(sum(parts.values()), spread.mean, yerr=error, capsize=3, label=name, **look(place))
-    log_axis(axes, "parameters")
+    log_axis(axes, "number of parameters")
     axes.set_ylabel(f"{metric}, percent")
     legend(figure)
     return figure
 
 
 def draw_training(comparison: Comparison) -> Any:
-    """The loss of every epoch and, where texts were held out, the figure that epochs were judged by."""
-    judged = {name: _judged_by(comparison, name) for name in comparison.names}
-    panels = ["loss", *dict.fromkeys(metric for metric in judged.values() if metric)]
+    """The loss of each epoch and, with a validation set, the validation metric."""
+    validation = {name: _validation_metric(comparison, name) for name in comparison.names}
+    panels = ["loss", *dict.fromkeys(metric for metric in validation.values() if metric)]
     figure, several = new_figure(len(panels), 4.2 + 0.11 * len(comparison.names))
     for axes, panel in zip(several, panels, strict=True):
         for place, name in enumerate(comparison.names):
-            means = _means_over_seeds(comparison, name, panel) if panel in ("loss", judged[name]) else {}
+            means = _means_over_seeds(comparison, name, panel) if panel in ("loss", validation[name]) else {}
             if means:
                 label = name if panel == "loss" else None
                 axes.plot(list(means), list(means.values()), color=look(place)["color"], label=label)
-        axes.set(xlabel="epoch", ylabel=panel if panel == "loss" else f"{panel} on texts held out, percent")
+        axes.set(xlabel="epoch", ylabel=panel if panel == "loss" else f"validation {panel}, percent")
         axes.xaxis.get_major_locator().set_params(integer=True)
     several[0].set_yscale("log")
     legend(figure)
     return figure
 
 
-def _judged_by(comparison: Comparison, name: str) -> str | None:
-    """The metric that a network's epochs were judged by; None where nothing was held out."""
+def _validation_metric(comparison: Comparison, name: str) -> str | None:
+    """The metric that selected a network's best epoch; None without a validation set."""
     run = comparison.runs[name][0]
     metric: str | None = run.config.get("training", {}).get("metric")
     return metric if run.epochs and metric in run.epochs[-1] else None
 
 
-def _means_over_seeds(comparison: Comparison, name: str, figure: str) -> dict[int, float]:
-    """By the place of an epoch among all, of every one that some run has it of.
+def _means_over_seeds(comparison: Comparison, name: str, metric: str) -> dict[int, float]:
+    """Epoch → mean over the runs that have the metric for this epoch.
 
-    A run that stopped early has no say after its end, and levels above the last are not judged.
+    Runs that stopped early have no later epochs, and only the last level of a label tree has validation
+    metrics.
     """
     found: dict[int, list[float]] = {}
     for run in comparison.runs[name]:
         for place, epoch in enumerate(run.epochs, 1):
-            if figure in epoch:
-                found.setdefault(place, []).append(float(epoch[figure]))
+            if metric in epoch:
+                found.setdefault(place, []).append(float(epoch[metric]))
     return {place: sum(found[place]) / len(found[place]) for place in sorted(found)}
 
 
 def look(place: int) -> dict[str, Any]:
-    """A colour and a mark; more than fifty variants are told apart before they repeat."""
+    """Colour and marker of a variant; more than fifty variants differ before they repeat."""
     return {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)]}
 
 
@@ -177,11 +178,11 @@ def new_figure(panels: int, height: float) -> tuple[Any, list[Any]]:
     return figure, axes
 
 
-def log_axis(axes: Any, says: str) -> None:
-    """Steps of 1, 2 and 5, written as plain numbers."""
+def log_axis(axes: Any, title: str) -> None:
+    """A logarithmic axis with ticks at 1, 2 and 5, as plain numbers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-    axes.set(xscale="log", xlabel=says)
+    axes.set(xscale="log", xlabel=title)
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     axes.xaxis.set_minor_locator(NullLocator())
@@ -192,10 +193,10 @@ def legend(figure: Any) -> None:
 
 
 def write(figure: Any, path: Path) -> None:
-    """In the format that the name ends with."""
+    """Saves a plot in the format of the file's ending."""
     kind = path.suffix.lower().removeprefix(".")
     if kind not in FORMATS:
-        raise ConfigError(f"{path}: the name of a picture ends with one of .{', .'.join(FORMATS)}")
+        raise ConfigError(f"{path}: the name of a plot must end with .{', .'.join(FORMATS)}")
     content = io.BytesIO()
     figure.savefig(content, format=kind, transparent=True, metadata=FORMATS[kind])
     try:

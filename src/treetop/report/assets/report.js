@@ -10,7 +10,7 @@
   const root = document.documentElement;
   const kept = {
     get: () => { try { return localStorage.getItem("treetop-theme"); } catch { return null; } },
-    set: (name) => { try { localStorage.setItem("treetop-theme", name); } catch { /* not allowed here */ } },
+    set: (name) => { try { localStorage.setItem("treetop-theme", name); } catch { /* storage is blocked */ } },
   };
   const theme = document.getElementById("theme");
   const isDark = () => (root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "")) === "dark";
@@ -25,7 +25,7 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", label);
   label();
 
-  // -- pictures ---------------------------------------------------------------------------------------------
+  // -- charts -----------------------------------------------------------------------------------------------
   const save = async (view, name, kind) => {
     const ground = view.background();
     await view.background("white").runAsync();
@@ -48,7 +48,7 @@
     }
     figure.dataset.drawn = "done";
   };
-  // A picture takes its width from its place, which has none while it is folded away.
+  // A chart takes its width from its container, which has none while it is collapsed.
   const drawVisible = (within) => {
     for (const figure of within.querySelectorAll(".chart")) {
       if (!figure.closest("details:not([open])")) draw(figure);
@@ -120,10 +120,10 @@
         : counted(level.trained[node], "training text", "training texts");
       return [
         make("span", { className: "name", textContent: level.title[node] }),
-        make("span", { className: "count", textContent: `${size}, ${isTrue.toLocaleString("en")} in test` }),
+        make("span", { className: "count", textContent: `${size}, ${counted(isTrue, "test occurrence", "test occurrences")}` }),
         bar,
         make("span", {
-          className: "figure",
+          className: "share",
           textContent: isTrue ? `${share.toFixed(1)} %` : "–",
           title: `${found} of ${isTrue} found among the first ${this.data.k}`,
         }),
@@ -151,7 +151,7 @@
       return make("li", {}, details);
     }
 
-    // Nodes from `next` on, some at a time; `upTo` names one that has to be among them.
+    // Nodes from `next` on, a batch at a time; `upTo` is a node that must be included.
     fill(list, depth, first, last) {
       list.first_ = first;
       let next = first;
@@ -165,14 +165,14 @@
           more.before(...items);
         }
         more.hidden = next === last;
-        button.textContent = `${counted(last - next, "more", "more")}`;
+        button.textContent = `${(last - next).toLocaleString("en")} more`;
       };
       list.append(more);
       button.addEventListener("click", () => list.show_(next));
       list.show_(first);
     }
 
-    // The nodes on the way to a label, from the top.
+    // The nodes on the path to a label, from the top.
     path(leaf) {
       const nodes = [leaf];
       for (let depth = this.depth - 1; depth >= 0; depth -= 1) {
@@ -200,7 +200,7 @@
     }
 
     search() {
-      const input = make("input", { type: "search", placeholder: "a label" });
+      const input = make("input", { type: "search", placeholder: "Label name" });
       const matches = make("ul", { className: "matches" });
       const form = make("form", {}, make("label", {}, "Find ", input), make("button", { textContent: "Find" }));
       const count = make("span", { className: "quiet" });

@@ -1,1 +1,1 @@
-"""Sections of a page, one file each: from the evidence to texts, tables and pictures."""
+"""The sections of a page, one file each: paragraphs, tables and charts from the evidence."""

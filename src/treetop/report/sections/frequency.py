@@ -1,4 +1,4 @@
-"""Head, middle and tail: how labels fare by how many training texts they have."""
+"""Metrics of frequent and rare labels, by their number of training texts."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import statistics
 
 from ...metrics import BUCKETS, FrequencyBucket, by_frequency
 from .. import charts
-from ..blocks import Chart, Section, Table, Text
-from ..subject import Evidence
+from ..blocks import Chart, Paragraph, Section, Table
+from ..evidence import Evidence
 
 
 def _doubling(most: int) -> dict[str, int | None]:
@@ -21,14 +21,14 @@ def _doubling(most: int) -> dict[str, int | None]:
 
 
 def frequency(evidence: Evidence) -> Section | None:
-    """Frequent and rare labels apart; None where the training counts are not known."""
-    if evidence.counts is None:
+    """Metrics by label frequency; None without training counts."""
+    if evidence.train_counts is None:
         return None
-    names = [subject.name for subject in evidence.subjects]
+    names = evidence.names
     k = evidence.depth
     coarse = [_buckets(evidence, place, BUCKETS) for place in range(len(names))]
     fine = [
-        _buckets(evidence, place, _doubling(int(evidence.counts.max(initial=0))))
+        _buckets(evidence, place, _doubling(int(evidence.train_counts.max(initial=0))))
         for place in range(len(names))
     ]
     rows = [
@@ -44,7 +44,7 @@ def frequency(evidence: Evidence) -> Section | None:
         if bucket.occurrences
     ]
     header = ["group", "training texts", "labels", "occurrences"]
-    # One model has room for every k; of several only the largest is shown.
+    # One model has room for every k; with several, only the largest is shown.
     shown = evidence.ks if len(names) == 1 else (k,)
     for name in names:
         of = "" if len(names) == 1 else f" {name}"
@@ -54,17 +54,15 @@ def frequency(evidence: Evidence) -> Section | None:
         "frequency",
         "Frequent and rare labels",
         [
-            Text(
-                "Labels by the number of training texts they have. Recall: the share of a group's"
-                " occurrences in the test data that the model finds. Part of P@k: what the group's hits add"
-                " to P@k; the parts sum to it."
+            Paragraph(
+                "Labels grouped by their number of training texts. Recall: the share of a group's"
+                " occurrences in the test data that the model finds. Part of P@k: the contribution of the"
+                " group's hits to P@k; the parts sum to it."
             ),
-            Chart(
-                "frequency", f"Recall@{k} by training texts of the label", charts.frequency(rows, names, k)
-            ),
+            Chart("frequency", f"Recall@{k} by number of training texts", charts.frequency(rows, names, k)),
             Table("Head, middle and tail", header, table[::-1], words=(0, 1)),
             Table(
-                "The figures of the picture",
+                "Values of the chart",
                 ["training texts", "labels", "occurrences", *(f"recall@{k} {name}" for name in names)],
                 [
                     [
@@ -83,17 +81,17 @@ def frequency(evidence: Evidence) -> Section | None:
 
 
 def _buckets(evidence: Evidence, place: int, buckets: dict[str, int | None]) -> list[FrequencyBucket]:
-    """Means over the runs of a subject."""
-    of_runs = [
-        by_frequency(run, evidence.truth, train_counts=evidence.counts, ks=evidence.ks, buckets=buckets)
-        for run in evidence.subjects[place].runs
+    """Means over the runs of a model."""
+    runs = [
+        by_frequency(run, evidence.truth, train_counts=evidence.train_counts, ks=evidence.ks, buckets=buckets)
+        for run in evidence.models[place].runs
     ]
     return [
         same[0]._replace(
             recall={k: statistics.fmean(one.recall[k] for one in same) for k in evidence.ks},
             precision={k: statistics.fmean(one.precision[k] for one in same) for k in evidence.ks},
         )
-        for same in zip(*of_runs, strict=True)
+        for same in zip(*runs, strict=True)
     ]
 
 

@@ -1,81 +1,24 @@
-"""The figures of every model: a few at a glance, and all of them with their intervals."""
+"""All metrics of every model, with confidence intervals."""
 
 from __future__ import annotations
 
 import statistics
 
-from ...comparison.outcome import LEVEL
-from ...units import file_size, three_digits
+from ...units import counted
 from .. import charts
-from ..blocks import Block, Cards, Cell, Chart, Section, Table, Text
-from ..subject import Evidence
-from .differences import Pair, p_text
+from ..blocks import Cell, Chart, Paragraph, Section, Table
+from ..evidence import Evidence
 
 
 def main_metrics(evidence: Evidence) -> list[str]:
-    """Those of pictures: P@k, nDCG@k and, where training counts are known, PSP@k."""
+    """The metrics of the chart: P@k, nDCG@k and, with training counts, PSP@k."""
     names = [f"P@{k}" for k in evidence.ks] + [f"nDCG@{k}" for k in evidence.ks if k > 1]
-    return names + [f"PSP@{k}" for k in evidence.ks if evidence.counts is not None]
-
-
-def at_a_glance(evidence: Evidence, pairs: list[Pair]) -> Section:
-    """The few figures and sentences that a reader in a hurry needs."""
-    names = [subject.name for subject in evidence.subjects]
-    best = evidence.best
-    intervals = evidence.intervals[best]
-    k = evidence.depth
-    wanted = [evidence.leading, f"nDCG@{k}", *([f"PSP@{k}"] if evidence.counts is not None else [])]
-    cards = [
-        (
-            name,
-            f"{intervals[name].value:.1f} %",
-            f"95 %: {intervals[name].low:.1f} … {intervals[name].high:.1f}",
-        )
-        for name in dict.fromkeys(wanted)
-    ]
-    spent = evidence.subjects[best].cost
-    if spent.many is not None:
-        cards.append(("Time of a text", f"{three_digits(spent.many)} ms", "all texts asked at once"))
-    if spent.size is not None:
-        cards.append(("Model", file_size(spent.size), "stored"))
-    blocks: list[Block] = []
-    if len(names) > 1:
-        text = f"{names[best]} has the highest {evidence.leading} of {len(names)}; its figures:"
-        blocks.append(Text(text))
-    blocks.append(Cards(cards))
-    if len(names) > 1:
-        blocks.append(Text(_against_others(evidence, pairs)))
-    return Section("glance", "At a glance", blocks)
-
-
-def _against_others(evidence: Evidence, pairs: list[Pair]) -> str:
-    """What the tests say about the best model and each other one, on the leading metric."""
-    best = evidence.best
-    sentences = []
-    for pair in pairs:
-        if pair.metric != evidence.leading or best not in (pair.first, pair.second):
-            continue
-        other = evidence.subjects[pair.second if pair.first == best else pair.first].name
-        gap = abs(pair.found.difference)
-        if gap == 0:
-            sentences.append(f"{other} has the same figure")
-            continue
-        sentences.append(f"{other} is {gap:.2f} points lower, {_verdict(pair)}")
-    return f"{evidence.leading}: {'; '.join(sentences)}."
-
-
-def _verdict(pair: Pair) -> str:
-    p = f"p {p_text(pair.corrected)}, Holm"
-    if pair.decided:
-        return f"more than chance explains ({p})"
-    if pair.corrected < LEVEL and pair.of_seeds is not None:
-        return f"which other seeds could turn (p of seeds {p_text(pair.of_seeds)}, Holm)"
-    return f"which chance alone could explain ({p})"
+    return names + [f"PSP@{k}" for k in evidence.ks if evidence.train_counts is not None]
 
 
 def quality(evidence: Evidence) -> Section:
     """Every metric of every model."""
-    names = [subject.name for subject in evidence.subjects]
+    names = evidence.names
     drawn = main_metrics(evidence)
     rows = [
         {"model": name, "metric": metric, **intervals[metric]._asdict()}
@@ -84,32 +27,31 @@ def quality(evidence: Evidence) -> Section:
     ]
     metrics = list(dict.fromkeys(metric for found in evidence.metrics for metric in found))
     table = {metric: [metric, *_values(evidence, metric)] for metric in metrics}
-    seeds = max(len(subject.runs) for subject in evidence.subjects)
-    over = f" Figures are means of {seeds} seeds, ± their standard deviation." if seeds > 1 else ""
+    seeds = max(len(reported.runs) for reported in evidence.models)
+    over = f" Values are means over {seeds} seeds ± their standard deviation." if seeds > 1 else ""
     propensity = ""
-    if evidence.counts is not None:
+    if evidence.train_counts is not None:
         a, b = evidence.propensity
-        propensity = f" PSP, PSnDCG and PSR weigh labels by how rare they are (A = {a:g}, B = {b:g})."
+        propensity = f" PSP, PSnDCG and PSR weight labels by their rarity (A = {a:g}, B = {b:g})."
     return Section(
         "quality",
         "Quality",
         [
-            Text(
-                f"Measured on {len(evidence.truth):,} texts, in percent. In brackets the 95 % confidence"
-                " interval of what the figure would be over all texts of this kind (bootstrap,"
-                f" {evidence.samples:,} redraws).{over}{propensity} Higher is better, but for ECE, the"
-                " calibration error."
+            Paragraph(
+                f"Evaluated on {counted(len(evidence.truth), 'text')}, in percent. Brackets contain 95 %"
+                f" bootstrap confidence intervals over the texts ({evidence.samples:,}"
+                f" resamples).{over}{propensity} Higher is better, except for the calibration error ECE."
             ),
-            *map(Text, evidence.notes),
+            *map(Paragraph, evidence.notes),
             Chart("quality", "Metrics with 95 % intervals", charts.quality(rows, names)),
-            Table("Metrics of the picture", ["metric", *names], [table[metric] for metric in drawn]),
+            Table("Metrics of the chart", ["metric", *names], [table[metric] for metric in drawn]),
             Table("All metrics", ["metric", *names], list(table.values()), folded=True),
         ],
     )
 
 
 def _values(evidence: Evidence, metric: str) -> list[str | Cell]:
-    """Of every subject: the value and its interval; the best stands out where there are several."""
+    """Each model's value with its interval; the best value is bold if they differ."""
     means = [statistics.fmean(found[metric]) if metric in found else None for found in evidence.metrics]
     there = [value for value in means if value is not None]
     best = (min if metric.startswith("ECE") else max)(there)

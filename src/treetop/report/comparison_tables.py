@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..comparison import Comparison, Contrast, Spread
 
-Table = tuple[list[str], list[list[str]]]
+if TYPE_CHECKING:
+    from ..ablations.verdicts import Verdict
+
+TextTable = tuple[list[str], list[list[str]]]
 """A header and rows; the first column is words, the others are numbers."""
 
 
-def figures(comparison: Comparison) -> Table:
-    """Every variant: its metrics, size and speed."""
+def results_table(comparison: Comparison) -> TextTable:
+    """Metrics, size and speed of every variant."""
     networks = any(comparison.parameters(name) for name in comparison.names)
     header = ["variant", *comparison.metrics]
     header += ["parameters"] if networks else []
@@ -35,7 +38,7 @@ def figures(comparison: Comparison) -> Table:
     return header, rows
 
 
-def against_the_best(comparison: Comparison) -> Table:
+def differences_from_best(comparison: Comparison) -> TextTable:
     """Every other variant − the best, on the leading metric."""
     metric = comparison.leading_metric
     rows = []
@@ -45,11 +48,11 @@ def against_the_best(comparison: Comparison) -> Table:
             p_of_seeds = "" if contrast.p_of_seeds is None else f"{contrast.p_of_seeds:.3f}"
             over_texts = [interval_text(contrast), f"{contrast.p_of_texts:.3f}"]
             rows.append([name, difference_text(contrast), p_of_seeds, *over_texts])
-    return ["variant", metric, "p of seeds", "95 % over texts", "p of texts"], rows
+    return ["variant", metric, "p over seeds", "95 % interval over texts", "p over texts"], rows
 
 
-def networks(comparison: Comparison) -> Table:
-    """Where the parameters of every network are, and how its training went."""
+def networks_table(comparison: Comparison) -> TextTable:
+    """Parameters of every network by part, and its training."""
     parts = list(
         dict.fromkeys(part for name in comparison.names for part in comparison.parameters(name) or ())
     )
@@ -70,7 +73,21 @@ def networks(comparison: Comparison) -> Table:
                 joined(run.precision for run in runs),
             ]
         )
-    return ["variant", *parts, "all", "epochs", "epoch kept", "device", "precision"], rows
+    return ["variant", *parts, "total", "epochs", "best epoch", "device", "precision"], rows
+
+
+def claim_cells(verdict: Verdict) -> dict[str, str]:
+    """The cells of a claim by the titles of their columns."""
+    return {
+        "claim": verdict.claim.says,
+        "first": verdict.claim.first,
+        "second": verdict.claim.second,
+        "metric": verdict.metric,
+        "published": "" if verdict.published is None else f"{verdict.published:+.2f}",
+        "here": difference_text(verdict.contrast),
+        "over texts": interval_text(verdict.contrast),
+        "outcome": verdict.outcome,
+    }
 
 
 def spread_text(spread: Spread) -> str:
@@ -90,12 +107,12 @@ def interval_text(contrast: Contrast) -> str:
 
 
 def joined(values: Iterable[Any]) -> str:
-    """Different values, each once."""
+    """Distinct values, separated by commas."""
     return ", ".join(dict.fromkeys(str(value) for value in values))
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], words: Sequence[int] = (0,)) -> str:
-    """A Markdown table; all columns but ``words`` stand flush right."""
+    """A Markdown table; all columns but ``words`` are right-aligned."""
     rules = ["---" if column in words else "---:" for column in range(len(header))]
     lines = [header, rules, *rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)

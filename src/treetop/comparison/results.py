@@ -1,8 +1,9 @@
-"""`Comparison`: the runs of every variant, and what they say together.
+"""`Comparison`: the runs of all variants, their means and their differences.
 
-Two things move a figure by chance: the seed, and which texts happen to be in the test set. So a mean has a
-deviation over the seeds. A difference of two means has one too, √(s₁²/n₁ + s₂²/n₂), with Welch's t-test; and
-an interval over the texts, from a paired bootstrap of the scores of every text averaged over the seeds.
+A metric varies at random with the seed and with the choice of test texts. Each mean therefore has a standard
+deviation over the seeds. A difference of two means has a standard error over the seeds, √(s₁²/n₁ + s₂²/n₂),
+with Welch's t-test, and a confidence interval over the texts: a paired bootstrap of each text's scores,
+averaged over the seeds.
 """
 
 from __future__ import annotations
@@ -14,23 +15,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import numpy as np
 from scipy.special import stdtr
 
 from .. import __version__
 from ..data import Dataset
 from ..errors import ConfigError
 from ..metrics import DocumentScores, compare_scores, document_scores
+from ..metrics.documents import mean_scores
 from .runs import Conditions, Run
 from .variants import Variant
 
-LEVEL = 0.05
-"""A difference that chance gives more often than this is not counted."""
+SIGNIFICANCE_LEVEL = 0.05
+"""Significance level: p-values below it count as significant."""
 RESOURCES = ("train_seconds", "predict_milliseconds", "bytes", "gpu_bytes")
 
 
 class Spread(NamedTuple):
-    """Mean and sample standard deviation over the seeds; None where there is only one."""
+    """Mean and sample standard deviation over the seeds; the deviation is None with one seed."""
 
     mean: float
     deviation: float | None
@@ -41,30 +42,30 @@ class Contrast(NamedTuple):
 
     difference: float
     deviation: float | None
-    """Over the seeds; None where a variant has only one."""
+    """Standard error over the seeds; None with one seed."""
     p_of_seeds: float | None
-    """How often seeds alone would give such a difference between equals."""
+    """p-value of Welch's t-test over the seeds; None with one seed."""
     low: float
     high: float
-    """The 95 % confidence interval, over the choice of test texts."""
+    """Bounds of the 95 % confidence interval over the test texts."""
     p_of_texts: float
-    """How often the choice of texts alone would give such a difference between equals."""
+    """p-value of the paired permutation test over the test texts."""
 
     @property
-    def decided(self) -> bool:
-        """Whether neither other seeds nor other texts would be likely to turn the sign."""
-        over_seeds = self.p_of_seeds is None or self.p_of_seeds < LEVEL
+    def significant(self) -> bool:
+        """Whether the difference is significant over the seeds and over the test texts."""
+        over_seeds = self.p_of_seeds is None or self.p_of_seeds < SIGNIFICANCE_LEVEL
         return over_seeds and not self.low <= 0 <= self.high
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Made by `compare`."""
+    """The result of `compare`."""
 
     variants: tuple[Variant, ...]
     seeds: tuple[int, ...]
     runs: Mapping[str, tuple[Run, ...]]
-    """By the variant's name, in the order of the seeds."""
+    """Runs by the variant's name, in the order of the seeds."""
     train: Dataset
     test: Dataset
     conditions: Conditions
@@ -75,13 +76,13 @@ class Comparison:
 
     @property
     def metrics(self) -> list[str]:
-        """The metrics of the tables: P@k, nDCG@k, and PSP@k."""
+        """The metrics of the tables: P@k, nDCG@k and PSP@k."""
         ks = self.conditions.ks
         return [f"P@{k}" for k in ks] + [f"nDCG@{k}" for k in ks if k > 1] + [f"PSP@{k}" for k in ks]
 
     @property
     def leading_metric(self) -> str:
-        """What variants are ranked by."""
+        """The metric that ranks the variants."""
         return self.metrics[0]
 
     @property
@@ -89,17 +90,20 @@ class Comparison:
         """The variant with the highest mean of the leading metric."""
         return max(self.names, key=lambda name: self.spread(name, self.leading_metric).mean)
 
-    def spread(self, variant: str, figure: str) -> Spread:
-        """Of a metric, or of a number that a `Run` has."""
-        values = [run.figure(figure) for run in self._runs_of(variant)]
+    def spread(self, variant: str, metric: str) -> Spread:
+        """Mean and deviation of a metric, or of another number of a `Run` such as ``train_seconds``."""
+        values = [run.value(metric) for run in self._runs_of(variant)]
         return Spread(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None)
 
     def parameters(self, variant: str) -> dict[str, int] | None:
-        """Of a network, by part, with the first seed: what is held out may change a vocabulary a little."""
+        """A network's parameters by part, with the first seed; None for other methods.
+
+        Vocabularies, and so these numbers, may differ a little between seeds where texts are held out.
+        """
         return self._runs_of(variant)[0].parameters
 
     def contrast(self, first: str, second: str) -> dict[str, Contrast]:
-        """How the first variant differs from the second, on every metric of the tables."""
+        """The differences first − second, on every metric of the tables."""
         over_texts = compare_scores(self._scores_of(first), self._scores_of(second))
         contrasts = {}
         for metric, found in over_texts.items():
@@ -109,7 +113,7 @@ class Comparison:
         return contrasts
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON: every variant's means and deviations, and its runs."""
+        """Plain dictionaries, ready for JSON: the means, deviations and runs of each variant."""
         return {
             "treetop": __version__,
             "data": {
@@ -123,7 +127,7 @@ class Comparison:
         }
 
     def _variant_dict(self, variant: Variant) -> dict[str, Any]:
-        figures = {name: self.spread(variant.name, name)._asdict() for name in [*self.metrics, *RESOURCES]}
+        means = {name: self.spread(variant.name, name)._asdict() for name in [*self.metrics, *RESOURCES]}
         runs = [run.to_dict() for run in self.runs[variant.name]]
         for run in runs:
             del run["method"], run["config"]
@@ -131,7 +135,7 @@ class Comparison:
             "name": variant.name,
             "method": variant.method,
             "settings": dict(variant.settings),
-            "figures": figures,
+            "figures": means,
             "parameters": self.parameters(variant.name),
             "runs": runs,
         }
@@ -146,31 +150,27 @@ class Comparison:
         return {}
 
     def _scores_of(self, variant: str) -> dict[str, DocumentScores]:
-        """Of every text, averaged over the seeds; denominators do not depend on the answers."""
+        """The scores of each test text, averaged over the seeds."""
         if variant not in self._scores:
-            of_runs = [
-                document_scores(
-                    run.predictions(self.train.labels),
-                    self.test,
-                    train=self.train,
-                    ks=self.conditions.ks,
-                    propensity=self.conditions.propensity,
-                    metrics=("P", "nDCG", "PSP"),
-                )
-                for run in self._runs_of(variant)
-            ]
-            self._scores[variant] = {
-                metric: DocumentScores(
-                    np.mean([scores[metric].numerator for scores in of_runs], axis=0),
-                    of_runs[0][metric].denominator,
-                )
-                for metric in self.metrics
-            }
+            scores = mean_scores(
+                [
+                    document_scores(
+                        run.predictions(self.train.labels),
+                        self.test,
+                        train=self.train,
+                        ks=self.conditions.ks,
+                        propensity=self.conditions.propensity,
+                        metrics=("P", "nDCG", "PSP"),
+                    )
+                    for run in self._runs_of(variant)
+                ]
+            )
+            self._scores[variant] = {metric: scores[metric] for metric in self.metrics}
         return self._scores[variant]
 
 
 def welch(a: Spread, b: Spread, seeds: int) -> tuple[float | None, float | None]:
-    """The deviation of a.mean − b.mean, and the two-sided p-value of Welch's t-test.
+    """The standard error of a.mean − b.mean, and the two-sided p-value of Welch's t-test.
 
     With v = s²/n of each, t = (a − b) / √(v₁ + v₂) has (v₁ + v₂)² (n − 1) / (v₁² + v₂²) degrees of freedom.
     """

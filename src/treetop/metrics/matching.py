@@ -1,4 +1,4 @@
-"""`Judged`: predictions laid against the truth, the one thing every metric starts from."""
+"""`MatchedPredictions`: predictions and truth over one label vocabulary, where every metric starts."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """Predictions and truth over one vocabulary: the model's labels, then those only the truth has."""
+class MatchedPredictions:
+    """Predictions and truth over one vocabulary: the model's labels, then those found only in the truth."""
 
     predictions: Predictions
     truth: sparse.csr_matrix
-    """Examples × labels; ids along a row rise. Labels the model never saw are its last columns."""
+    """Examples × labels, ids sorted within a row. Labels the model never saw are the last columns."""
     depth: int
-    """The largest k asked for: columns of `hits`, `gains` and `ideal_gains`."""
+    """The largest k: columns of `hits`, `gains` and `ideal_gains`."""
     train_counts: npt.NDArray[np.int64] | None
-    """Training texts of every label of the vocabulary; 0 for labels the model never saw."""
+    """Number of training texts of each label of the vocabulary; 0 for labels the model never saw."""
     inverse_propensity: Floats | None
 
     @cached_property
@@ -41,12 +41,12 @@ class Judged:
 
     @cached_property
     def best_hits(self) -> npt.NDArray[np.bool_]:
-        """For every entry of `best`: is the label true?"""
+        """For each entry of `best`: is the label true?"""
         return hits(self.best, self.truth)
 
     @cached_property
     def hits(self) -> Floats:
-        """1 where the j-th predicted label is true, 0 where it is false or missing: examples × depth."""
+        """1 where the label predicted at rank j is true, 0 where it is wrong or absent: examples × depth."""
         return self._table(self.best_hits.astype(np.float64))
 
     @cached_property
@@ -57,7 +57,7 @@ class Judged:
 
     @cached_property
     def true_counts(self) -> npt.NDArray[np.int64]:
-        """|y_i|: how many labels each example truly has."""
+        """|y_i|: the number of true labels of each example."""
         return np.asarray(np.diff(self.truth.indptr), np.int64)
 
     @cached_property
@@ -70,7 +70,7 @@ class Judged:
 
     @cached_property
     def ideal_gains(self) -> Floats:
-        """`gains` of the best possible ranking: true labels by falling inverse propensity."""
+        """`gains` of the best possible ranking: true labels by decreasing inverse propensity."""
         assert self.inverse_propensity is not None
         _, order = np.unique(-self.inverse_propensity, return_inverse=True)
         keys = order.astype(np.uint32)[self.truth.indices]
@@ -88,7 +88,7 @@ class Judged:
         return table
 
 
-def judge(
+def match_truth(
     predictions: Predictions,
     truth: Dataset,
     depth: int,
@@ -97,21 +97,27 @@ def judge(
     train_counts: npt.ArrayLike | None = None,
     n_train: int | None = None,
     propensity: tuple[float, float] = DEFAULT_PROPENSITY,
-) -> Judged:
-    """Checks that the two belong together and brings both, and the training counts, onto one vocabulary."""
-    truth = labelled(truth, "the truth is")
+) -> MatchedPredictions:
+    """Puts predictions, truth and training counts onto one vocabulary, once the examples are the same."""
+    truth = labelled(truth, "the truth must be")
     if truth.Y is None:
-        raise DataError(f"{truth.source}: there are no labels to evaluate against")
+        raise DataError(f"{truth.source}: no labels to evaluate against; give a labelled test set")
     if len(predictions) != len(truth):
-        raise DataError(f"{truth.source}: {len(predictions):,} predictions but {len(truth):,} examples")
+        raise DataError(
+            f"{truth.source}: {len(predictions):,} predictions but {len(truth):,} examples; evaluate on the"
+            " test set that was predicted"
+        )
     if predictions.ids is not None and truth.ids is not None and predictions.ids != truth.ids:
         pairs = enumerate(zip(predictions.ids, truth.ids, strict=True))
         row, (mine, theirs) = next(pair for pair in pairs if pair[1][0] != pair[1][1])
-        raise DataError(f"{truth.source}: row {row} is {theirs!r}, but the prediction there is for {mine!r}")
+        raise DataError(
+            f"{truth.source}: row {row} is {theirs!r}, but the prediction there is for {mine!r}; evaluate on"
+            " the test set that was predicted, in the same order"
+        )
     if train is not None:
         if train_counts is not None or n_train is not None:
-            raise ConfigError("give either train, or train_counts and n_train")
-        train = labelled(train, "the training data are")
+            raise ConfigError("give either train, or train_counts and n_train, not both")
+        train = labelled(train, "the training data must be")
         predictions = predictions.aligned_to(train.labels)
         known, n_train = train.label_counts, len(train)
     elif train_counts is not None:
@@ -122,7 +128,7 @@ def judge(
                 f"of the predictions, not the shape {known.shape}"
             )
     elif n_train is not None:
-        raise ConfigError("n_train needs train_counts: the training texts of each label")
+        raise ConfigError("n_train needs train_counts: the number of training texts of each label")
     else:
         known = None
     aligned = truth.aligned_to(predictions.labels)
@@ -136,11 +142,11 @@ def judge(
         if n_train is not None:
             weights = inverse_propensity(counts, n_train, *propensity)
     predictions = dataclasses.replace(predictions, labels=aligned.labels)
-    return Judged(predictions, Y, depth, counts, weights)
+    return MatchedPredictions(predictions, Y, depth, counts, weights)
 
 
 def hits(predictions: Predictions, truth: sparse.csr_matrix) -> npt.NDArray[np.bool_]:
-    """For every predicted label: is it true?"""
+    """For each predicted label: is it true?"""
     return _native.hits(
         np.ascontiguousarray(truth.indptr, np.int64),
         np.ascontiguousarray(truth.indices, np.int32),

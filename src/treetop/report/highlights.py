@@ -1,4 +1,4 @@
-"""Words of a text marked by what they add to a label's score."""
+"""Words of a text highlighted by their contribution to a label's score."""
 
 from __future__ import annotations
 
@@ -11,26 +11,27 @@ import numpy.typing as npt
 from ..explanation import Explanation
 
 STEPS = 4
-"""Strengths of a mark."""
+"""Number of highlight strengths."""
 
 
-class Piece(NamedTuple):
-    """A piece of a text; its strength goes from -STEPS, against the label, to STEPS, for it; 0: no mark."""
+class Segment(NamedTuple):
+    """A piece of a text."""
 
     text: str
     strength: int
+    """From -STEPS (against the label) to STEPS (for it); 0: no highlight."""
 
 
-class Word(NamedTuple):
-    """A term and what it adds to the raw scores on the way to the label, all levels together."""
+class WordContribution(NamedTuple):
+    """A term and its contribution to the raw scores on the path to the label, summed over the levels."""
 
     name: str
-    added: float
+    contribution: float
     spans: tuple[tuple[int, int], ...]
 
 
-def words_of(explanation: Explanation) -> list[Word]:
-    """All terms of the path, or of the paths of all parts weighed by the parts; the strongest first."""
+def word_contributions(explanation: Explanation) -> list[WordContribution]:
+    """All terms of the path, or of the paths of all parts times the parts' weights; largest first."""
     added: dict[str, float] = {}
     spans: dict[str, tuple[tuple[int, int], ...]] = {}
     for weight, path_owner in _with_paths(explanation, 1.0):
@@ -39,7 +40,7 @@ def words_of(explanation: Explanation) -> list[Word]:
                 added[term.name] = added.get(term.name, 0.0) + weight * term.contribution
                 spans[term.name] = term.spans
     names = sorted(added, key=lambda name: (-abs(added[name]), name))
-    return [Word(name, added[name], spans[name]) for name in names]
+    return [WordContribution(name, added[name], spans[name]) for name in names]
 
 
 def _with_paths(explanation: Explanation, weight: float) -> list[tuple[float, Explanation]]:
@@ -50,15 +51,15 @@ def _with_paths(explanation: Explanation, weight: float) -> list[tuple[float, Ex
     return found
 
 
-def marked(text: str, words: list[Word]) -> list[Piece]:
-    """The text in pieces. What a term adds is shared out among its places, and places of terms add up."""
+def highlighted(text: str, words: list[WordContribution]) -> list[Segment]:
+    """The text in segments. A term's contribution is divided among its places; overlapping terms add up."""
     weights: npt.NDArray[np.float64] = np.zeros(len(text))
     for word in words:
         for start, end in word.spans:
-            weights[start:end] += word.added / len(word.spans)
+            weights[start:end] += word.contribution / len(word.spans)
     largest = np.abs(weights).max(initial=0)
     if largest == 0:
-        return [Piece(text, 0)] if text else []
+        return [Segment(text, 0)] if text else []
     strength = np.rint(STEPS * weights / largest).astype(int)
     borders = [0, *(np.flatnonzero(np.diff(strength)) + 1).tolist(), len(text)]
-    return [Piece(text[start:end], int(strength[start])) for start, end in pairwise(borders)]
+    return [Segment(text[start:end], int(strength[start])) for start, end in pairwise(borders)]

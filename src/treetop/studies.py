@@ -1,0 +1,18 @@
+"""The former name of `treetop.ablations`, kept for one version."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from . import ablations
+
+_RENAMED = {"Study": "Ablation", "load_study": "load_ablation", "study_names": "ablation_names"}
+
+
+def __getattr__(name: str) -> Any:
+    new = _RENAMED.get(name, name)
+    if new.startswith("_") or not hasattr(ablations, new):
+        raise AttributeError(f"module 'treetop.studies' has no attribute {name!r}")
+    warnings.warn(f"treetop.studies.{name} is now treetop.ablations.{new}", FutureWarning, stacklevel=2)
+    return getattr(ablations, new)
