@@ -1,13 +1,13 @@
 # make demo    install into .venv, train on embedded data, label a few queries
 # make test    install what the tests need, check format, lint and types, run all tests
-# make docs    the documentation as a site, into build/site
-# make browser      a browser for the tests of the server's page, where it can be installed
-# make screenshots  the pictures of that page, into docs/images/
-# make bench   side by side with PECOS, Omikuji and napkinXC, into docs/benchmarks.md (under an hour; see bench/)
-# make bench-scale  growth with the number of labels, into the same page
-# make bench-serving  load on the server, into the same page and docs/serving.md
-# make stub    the types of the names in treetop, from the registry of methods
-# make format  rewrite the code in the project's format
+# make docs    build the documentation site into build/site
+# make browser      install a browser for the tests of the web page, if permitted
+# make screenshots  take the screenshots of that page, into docs/images/
+# make bench   compare with PECOS, Omikuji and napkinXC, into docs/benchmarks.md (under an hour; see bench/)
+# make bench-scale  measure growth with the number of labels, into the same page
+# make bench-serving  measure the server under load, into the same page and docs/serving.md
+# make stub    rewrite src/treetop/__init__.pyi from the registry of methods
+# make format  reformat the code
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -27,7 +27,7 @@ test: $(VENV)/.installed-test lint types cpp-test browser
 browser:
 	@sh tests/get_browser.sh
 
-# Of a model of Debian's package descriptions, made from the lists that apt keeps on this machine.
+# With a model of Debian's package descriptions, built from the lists that apt keeps on this machine.
 screenshots: $(VENV)/.installed-test browser
 	$(BIN)/python tests/screenshots.py docs/images
 
@@ -59,7 +59,7 @@ stub: $(VENV)/.installed
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m mkdocs build --strict --quiet
 
-# Reference data: folders with train.jsonl.xz and test.jsonl.xz, by default those beside the checkout.
+# Reference data: folders with train.jsonl.xz and test.jsonl.xz, by default those next to the checkout.
 DATA ?= ../shared/data/deb-tags ../shared/data/deb-deps ../shared/data/tib-core
 
 # RESUME=--resume skips the data sets that are done.
