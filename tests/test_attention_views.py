@@ -74,7 +74,7 @@ def test_layers_and_the_encoder_before_training(model):
     with pytest.raises(ConfigError, match="there is no layer 3: the encoder has 2"):
         attention_views(model, TEXTS, [3])
     assert np.array_equal(attention_views(model, TEXTS, 2).weights, last.weights)
-    with pytest.raises(ConfigError, match="layers: numbers from 1 to 2, not 'x'"):
+    with pytest.raises(ConfigError, match="layers must be numbers from 1 to 2, not 'x'"):
         attention_views(model, TEXTS, [1, "x"])
     assert np.array_equal(attention_views(model, TEXTS, [2]).weights, last.weights)  # the model is as it was
 
@@ -111,7 +111,7 @@ def test_pictures_that_cannot_be(model, tmp_path):
 
 @pytest.mark.parametrize("layer", ["x", 1.5])
 def test_layers_are_whole_numbers(layer, model):
-    with pytest.raises(ConfigError, match=f"layers: numbers from 1 to 2, not {layer!r}"):
+    with pytest.raises(ConfigError, match=f"layers must be numbers from 1 to 2, not {layer!r}"):
         attention_views(model, TEXTS, [layer])
 
 

@@ -201,7 +201,7 @@ def test_taps_must_fit():
     train = Dataset.from_texts(*topic_texts(50, seed=0), source="train")
     with pytest.raises(ConfigError, match="taps: there is no layer 3, the encoder has 2"):
         treetop.make("cascadexml", encoder=tiny_bert(), max_length=16, taps="2-3").fit(train)
-    with pytest.raises(ConfigError, match="taps: 1 levels need 2 layers, not 1"):
+    with pytest.raises(ConfigError, match="taps must name 2 layers, one more than the levels, not 1"):
         treetop.make("cascadexml", encoder=tiny_bert(), max_length=16, taps="2").fit(train)
     with pytest.raises(ConfigError, match="no level can see an earlier layer than the level above it"):
         treetop.make("cascadexml", taps="3-1-2")

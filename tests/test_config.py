@@ -82,7 +82,7 @@ def test_ambiguous_short_names_are_refused():
         left: Inner = part(Inner(), "one")
         right: Inner = part(Inner(), "another")
 
-    with pytest.raises(ConfigError, match=r"ambiguous: left\.size or right\.size"):
+    with pytest.raises(ConfigError, match=r"ambiguous: use left\.size or right\.size"):
         Two().replace_settings({"size": 1})
 
 

@@ -70,7 +70,7 @@ def test_rankers_of_other_vectors_are_refused(train, tmp_path):
     model.ranker.ranker.model.n_features += 16
     model.save(tmp_path / "model")
     with pytest.raises(
-        ModelError, match=r"model: .* rankers know [\d,]+ features, and see [\d,]+: train it again"
+        ModelError, match=r"model: .* rankers know [\d,]+ features but see [\d,]+: train it again"
     ):
         treetop.load(tmp_path / "model")
 

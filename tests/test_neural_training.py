@@ -217,7 +217,7 @@ def test_a_process_that_is_killed_ends_the_same_when_it_is_resumed(train, tmp_pa
     assert not (tmp_path / "model").exists()
     assert max(int(state.suffix[1:]) for state in unfinished.glob("network-*.*")) < 12 * 8
     done = subprocess.run([*started, "--resume"], check=True, capture_output=True, text=True)
-    assert ", going on after " in done.stderr and "starts from scratch" not in done.stderr
+    assert ", resumed after " in done.stderr and "starts from scratch" not in done.stderr
     assert not unfinished.exists()
     resumed = treetop.load(tmp_path / "model")
     subprocess.run(started, check=True, capture_output=True)

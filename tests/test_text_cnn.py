@@ -173,7 +173,7 @@ def test_gradients_against_differences(sweep, pooling):
 def test_settings_that_do_not_fit():
     with pytest.raises(ConfigError, match="at least one size"):
         TextCNNConfig(filter_sizes=())
-    with pytest.raises(ConfigError, match="vectors have only 4 numbers"):
+    with pytest.raises(ConfigError, match="vectors have only 4 dimensions"):
         TextCNN(nn.Embedding(6, 4), 3, 5, TextCNNConfig(sweep="embeddings", filter_sizes=(5,)))
     with pytest.raises(ConfigError, match="pooling must be one of"):
         TextCNNConfig(pooling="mean")

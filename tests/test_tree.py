@@ -193,7 +193,7 @@ def test_taxonomy_of_mixed_depth():
     same_cluster = [set(tree.members(1, node)) for node in range(4)]
     assert {0, 1} in same_cluster and {2} in same_cluster
     assert {0, 1, 2} in [set(tree.members(0, node)) for node in range(3)]
-    with pytest.raises(DataError, match="circle"):
+    with pytest.raises(DataError, match="cycle"):
         LabelTree.from_parents({"cat": "dog", "dog": "cat"}, labels)
 
 
@@ -246,7 +246,7 @@ def test_any_growing_level_sizes_make_a_tree():
 def test_trees_that_cannot_be():
     with pytest.raises(ConfigError, match="levels are for balanced trees"):
         TreeConfig(kind="unbalanced", levels=(2, 4))
-    with pytest.raises(DataError, match="stands twice"):
+    with pytest.raises(DataError, match="occurs twice"):
         LabelTree.flat(np.array([0, 1, 1]))
     with pytest.raises(DataError, match="outside 0…2"):
         LabelTree.flat(np.arange(4)).check_ids(3)

@@ -201,7 +201,7 @@ def test_given_negatives_cannot_be_updated():
     X, Y = planted(60, 6, 30, seed=1)
     (tree,) = trees_of(X, Y, TreeConfig(leaf_size=3, branching=2), seeds=[0], threads=1)
     model = TreeModel.fit(X, Y, tree, LinearConfig(negatives=("given",)), negatives=Y)
-    with pytest.raises(ConfigError, match="given negatives cannot be updated"):
+    with pytest.raises(ConfigError, match="negatives=given cannot be updated"):
         updated(model, tree, X, Y, 60, ALL)
 
 

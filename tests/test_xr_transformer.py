@@ -208,5 +208,7 @@ def test_a_killed_training_goes_on_to_the_same_end(train, test, tmp_path, monkey
 
 
 def test_the_second_tree_is_made_from_examples():
-    with pytest.raises(ConfigError, match=r"made from examples: refined\.vectors=label-text is not"):
+    with pytest.raises(
+        ConfigError, match=r"built from examples: set refined\.vectors to one of pifa, .*, not label-text"
+    ):
         XRTransformer(**{"refined.vectors": "label-text"})

@@ -128,7 +128,7 @@ class Config:
             elif isinstance(inner, Mapping):
                 inside.setdefault(head, {}).update(inner)
             else:
-                raise ConfigError(f"{name} is a group of settings: give a mapping, or name one of them")
+                raise ConfigError(f"{name} is a group of settings: pass a mapping, or name one of them")
         for head, inner in inside.items():
             replaced[head] = replaced.get(head, getattr(self, head)).replace_settings(inner)
         return dataclasses.replace(self, **replaced)
@@ -190,10 +190,10 @@ class Config:
         if len(short) == 1:
             return short[0]
         if short:
-            raise ConfigError(f"setting {name!r} is ambiguous: {' or '.join(short)}")
+            raise ConfigError(f"setting {name!r} is ambiguous: use {' or '.join(short)}")
         near = difflib.get_close_matches(name, names + [full.rpartition(".")[2] for full in names], n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ConfigError(f"there is no setting {name!r}{hint}")
+        hint = f"did you mean {near[0]!r}?" if near else "list them with: treetop methods NAME"
+        raise ConfigError(f"there is no setting {name!r}; {hint}")
 
 
 def lengthened(values: tuple, length: int) -> list:

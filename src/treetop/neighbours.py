@@ -46,8 +46,8 @@ _ARRAYS: dict[str, type[np.generic]] = {
 class NeighboursConfig(Config):
     """Who votes, and how much a vote counts."""
 
-    neighbours: int = setting(30, "nearest training texts that vote", at_least=1)
-    power: float = setting(2.0, "a vote counts the cosine to this power", at_least=0)
+    neighbours: int = setting(30, "number of nearest training texts that vote", at_least=1)
+    power: float = setting(2.0, "exponent of the cosine that weights a vote", at_least=0)
 
 
 VOTE_SPACE: SearchSpace = {"vote.neighbours": (10, 20, 30, 50, 100), "vote.power": (1, 2, 3, 4)}
@@ -68,7 +68,9 @@ class Neighbours:
         try:
             self._native = _native.Neighbours(n_features, labels=n_labels, **arrays)
         except ValueError as error:
-            raise DataError(f"the arrays of the neighbours do not fit together: {error}") from None
+            raise DataError(
+                f"the arrays of the neighbours do not fit together ({error}): train it again"
+            ) from None
 
     @classmethod
     def fit(

@@ -49,8 +49,8 @@ class TextFeatures:
         assert X is not None
         if X.shape[1] != self.n_features:
             raise DataError(
-                f"the model takes {self.n_features:,} features but the input has {X.shape[1]:,}: make its"
-                " features as those of the training examples"
+                f"the model takes {self.n_features:,} features but the input has {X.shape[1]:,}: compute"
+                " them as for the training examples"
             )
         return X
 

@@ -41,46 +41,50 @@ class TfidfConfig(Config):
 
     analyzer: str = setting(
         "word",
-        "terms are made of words (letters, digits or underscores), of characters (char), or of characters "
+        "units of the terms: words (letters, digits and underscores), characters (char), or characters "
         "within words (char_wb)",
         choices=("word", "char", "char_wb"),
     )
-    ngram_min: int = setting(1, "shortest run of words or characters that is a term", at_least=1)
-    ngram_max: int = setting(1, "longest run of words or characters that is a term", at_least=1, at_most=255)
-    lowercase: bool = setting(True, "lower-case the texts first")
-    shortest_word: int = setting(2, "pass over words of fewer characters", at_least=1)
+    ngram_min: int = setting(1, "shortest n-gram that is a term", at_least=1)
+    ngram_max: int = setting(1, "longest n-gram that is a term", at_least=1, at_most=255)
+    lowercase: bool = setting(True, "convert texts to lower case first")
+    shortest_word: int = setting(2, "ignore words of fewer characters", at_least=1)
     first_line: int = setting(
-        1, "count the first of several lines this many times: it is a title", at_least=1, at_most=100
+        1, "times that the first of several lines, the title, is counted", at_least=1, at_most=100
     )
     min_df: int | float = setting(
-        1, "keep terms found in at least this many texts; below 1 it is a share of the texts", at_least=0
+        1, "keep terms that occur in at least this many texts; below 1: a share of the texts", at_least=0
     )
     max_df: int | float = setting(
-        1, "keep terms found in at most this many texts; up to 1 it is a share of the texts", above=0
+        1, "keep terms that occur in at most this many texts; up to 1: a share of the texts", above=0
     )
     max_features: int | None = setting(
-        None, "keep this many of the most frequent terms; none keeps all", at_least=1
+        None, "largest vocabulary, of the most frequent terms; none: all terms", at_least=1
     )
     idf: str | None = setting(
         "sklearn",
-        "weight of rare terms: sklearn is ln((1+N)/(1+df)) + 1, pecos is max(ln(N/(df+1)), 0), none is 1; "
-        "N texts, df of them with the term",
+        "inverse document frequency: ln((1+N)/(1+df)) + 1 (sklearn), max(ln(N/(df+1)), 0) (pecos), or 1 "
+        "(none), for N texts, df of them with the term",
         choices=("sklearn", "pecos"),
     )
-    smooth_idf: bool = setting(True, "the ones beside N and df in those formulas; zeros if false")
-    sublinear_tf: bool = setting(False, "1 + ln(count) instead of the count of a term in a text")
-    binary: bool = setting(False, "count a term once per text, however often it occurs")
+    smooth_idf: bool = setting(
+        True, "smoothing: the ones added to N and df in the idf formulas; false: without them"
+    )
+    sublinear_tf: bool = setting(False, "use 1 + ln(count) instead of the count of a term in a text")
+    binary: bool = setting(False, "count each term at most once per text")
     saturation: float | None = setting(
         None,
-        "s: tf / (tf + n/s) instead of tf, n the occurrences of all terms in the text; repeating a word then "
-        "counts less in a short text than in a long one",
+        "s in tf / (tf + n/s), which replaces tf, for n terms in the text: repeating a word then counts less "
+        "in a short text than in a long one; none: plain tf",
         above=0,
     )
-    norm: str | None = setting("l2", "divide each row by this norm", choices=("l1", "l2"))
+    norm: str | None = setting("l2", "norm to divide each row by; none: no norm", choices=("l1", "l2"))
 
     def check(self) -> None:
         if self.ngram_min > self.ngram_max:
-            raise ConfigError(f"ngram_min is {self.ngram_min} but ngram_max only {self.ngram_max}")
+            raise ConfigError(
+                f"ngram_min is {self.ngram_min} but ngram_max only {self.ngram_max}: raise ngram_max"
+            )
         for name, limit in (("min_df", self.min_df), ("max_df", self.max_df)):
             if limit > 1 and limit != int(limit):
                 raise ConfigError(f"{name} must be a share below 1 or a whole number of texts, not {limit!r}")
@@ -92,7 +96,8 @@ class TfidfConfig(Config):
         if most < fewest:
             raise ConfigError(
                 f"min_df {self.min_df!r} and max_df {self.max_df!r} leave no terms: "
-                f"of {texts:,} texts that is at least {fewest:g} and at most {most:g}"
+                f"of {texts:,} texts that is at least {fewest:g} and at most {most:g}. Lower min_df or"
+                " raise max_df"
             )
         return float(fewest), float(most)
 
@@ -200,7 +205,7 @@ class Tfidf:
 
     def _fit(self, texts: Strings, with_rows: bool, threads: int, progress: Progress | None) -> Any:
         if len(texts) == 0:
-            raise DataError("TF-IDF needs at least one text to learn from")
+            raise DataError("TF-IDF needs at least one text: add texts")
         fewest, most = self.config.df_limits(len(texts))
         try:
             arrays, rows = _native.fit_tfidf(

@@ -32,50 +32,57 @@ class LinearConfig(Config):
 
     loss: str = setting(
         "squared-hinge",
-        "of a classifier: huber-hinge is the squared one with straight tails, logistic gives probabilities",
+        "loss of the classifiers: huber-hinge is squared-hinge with straight tails; logistic estimates "
+        "probabilities",
         choices=LOSSES,
     )
-    regulariser: str = setting("l2", "penalty on the weights; l1 leaves few of them", choices=("l2", "l1"))
-    l1_strength: float = setting(0.1, "of the l1 penalty, beside costs of 1", above=0)
-    refit: bool = setting(False, "after l1: train again with l2 on the features that l1 has chosen")
-    cost_positive: float = setting(1.0, "C of positive examples", above=0)
-    cost_negative: float = setting(1.0, "C of negative examples", above=0)
+    regulariser: str = setting(
+        "l2", "penalty on the weights; l1 leaves few non-zero weights", choices=("l2", "l1")
+    )
+    l1_strength: float = setting(0.1, "strength of the l1 penalty, relative to costs of 1", above=0)
+    refit: bool = setting(False, "after l1, train again with l2 on the features that l1 selected")
+    cost_positive: float = setting(1.0, "cost C of positive examples", above=0)
+    cost_negative: float = setting(1.0, "cost C of negative examples", above=0)
     bias: float = setting(1.0, "value of the constant feature; 0: none", at_least=0)
     tolerance: float = setting(
         0.1,
-        "the solver stops when its (projected) gradients spread no wider; for l1, as a share of l1_strength",
+        "stopping tolerance: spread of the solver's (projected) gradients; for l1, as a share of l1_strength",
         above=0,
     )
-    max_passes: int = setting(100, "passes of the solver over a label's examples at most", at_least=1)
-    threshold: float = setting(0.1, "weights smaller than this are dropped", at_least=0)
+    max_passes: int = setting(100, "maximum passes of the solver over a label's examples", at_least=1)
+    threshold: float = setting(0.1, "drop weights with a smaller absolute value", at_least=0)
     weight_bits: int = setting(
-        8, "bits of a stored weight: 8 (the nearest of 255 values) or 32 (exact)", choices=(8, 32)
+        8, "bits per stored weight: 8 (the nearest of 255 values) or 32 (exact)", choices=(8, 32)
     )
     negatives: tuple[str, ...] = setting(
         ("tfn",),
-        "whose texts are negatives: tfn (siblings of the true nodes), man (nodes the beam would visit), "
-        "given (by the caller), joined by +; a list is for the lowest levels, its first entry for all above",
+        "negatives of a node: texts of its siblings (tfn), texts whose beam reaches its parent (man), or "
+        "those passed to fit (given), joined by +; a list is for the lowest levels, its first entry for all "
+        "above",
     )
     costs: str = setting(
         "none",
-        "weigh a positive by its share of the text's labels: nowhere, at all levels, at the last",
+        "levels at which a positive is weighted by its share of the text's labels",
         choices=("none", "all", "last"),
     )
     beam: tuple[int, ...] = setting(
         (10,),
-        "nodes kept per level; a list is for the lowest levels, its first entry for all above",
+        "beam width: nodes kept per level; a list is for the lowest levels, its first entry for all above",
         at_least=1,
     )
-    transform: str = setting("l3-hinge", "how raw scores become node scores", choices=TRANSFORMS)
+    transform: str = setting("l3-hinge", "transform of raw scores into node scores", choices=TRANSFORMS)
     last_transform: str | None = setting(
         None,
-        "scores of the label level where they differ: raw ones, or the transform of the label's own score "
+        "transform of the label level, where it differs: raw scores, or the label's own transformed score "
         "without its parents' (alone)",
         choices=("raw", "alone"),
     )
 
     level_discount: float = setting(
-        1.0, "power of the parent's score in a product: below 1, upper levels count less", above=0, at_most=1
+        1.0,
+        "exponent of the parent's score in a product; below 1, upper levels count less",
+        above=0,
+        at_most=1,
     )
 
     def check(self) -> None:
@@ -86,9 +93,11 @@ class LinearConfig(Config):
         if self.regulariser == "l1" and self.loss not in ("squared-hinge", "logistic"):
             raise ConfigError(f"regulariser=l1 needs loss squared-hinge or logistic, not {self.loss}")
         if self.refit and self.regulariser != "l1":
-            raise ConfigError("refit comes after regulariser=l1")
+            raise ConfigError("refit=true needs regulariser=l1: set it, or leave out refit")
         if self.last_transform == "alone" and (self.transform == "raw" or "noisy" in self.transform):
-            raise ConfigError(f"last_transform=alone needs a transform that multiplies, not {self.transform}")
+            raise ConfigError(
+                f"last_transform=alone needs a transform that multiplies, as l3-hinge, not {self.transform}"
+            )
         if not self.negatives or not self.beam:
             raise ConfigError("negatives and beam need at least one entry")
 

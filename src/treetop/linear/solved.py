@@ -23,7 +23,7 @@ class Solved:
 
     def __post_init__(self) -> None:
         if len(self.positives) != len(self.examples):
-            raise ModelError("the counts of the examples that a level was solved with do not fit together")
+            raise ModelError("the example counts of a level do not fit together: train it again")
 
     @classmethod
     def count(

@@ -199,7 +199,7 @@ class TreeModel:
         types = {"positives": np.int64, "examples": np.int64}
         solved = Solved(**typed(under_prefix(f"solved{number}", arrays), types))
         if len(solved.positives) != self.tree.sizes[number]:
-            raise ModelError("the counts of the examples that a level was solved with do not fit its tree")
+            raise ModelError("the example counts of a level do not fit its tree: train it again")
         return solved
 
     def _level(self, number: int, arrays: Mapping[str, npt.NDArray]) -> LevelWeights:
@@ -212,7 +212,10 @@ def _like(Y: sparse.csr_matrix, negatives: Any, tree: LabelTree) -> sparse.csr_m
     matrix = label_matrix(negatives, "the negatives")
     if matrix.shape != Y.shape:
         sizes = [f"{rows:,} × {columns:,}" for rows, columns in (matrix.shape, Y.shape)]
-        raise DataError(f"the negatives are a matrix of {sizes[0]}, but the labels one of {sizes[1]}")
+        raise DataError(
+            f"the negatives are a matrix of {sizes[0]}, but the labels one of {sizes[1]}: give one"
+            " of that shape"
+        )
     matrix = matrix.copy()
     matrix.data *= np.isin(matrix.indices, tree.labels)
     matrix.eliminate_zeros()
@@ -224,7 +227,7 @@ def relevance_chain(R: sparse.csr_matrix, tree: LabelTree) -> list[sparse.csr_ma
     leaf_of = np.full(R.shape[1], -1, np.int64)
     leaf_of[tree.labels] = np.arange(len(tree.labels))
     if len(R.indices) and leaf_of[R.indices].min() < 0:
-        raise DataError("a label of the data is not in the label tree")
+        raise DataError("a label of the data is not in the label tree: add it there")
     chain = [merge_columns(R, leaf_of, len(tree.labels))]
     for level in range(tree.depth - 1, 0, -1):
         chain.insert(0, merge_columns(chain[0], tree.parents(level), len(tree.offsets[level]) - 1))

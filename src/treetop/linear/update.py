@@ -25,10 +25,14 @@ class UpdateConfig(Config):
     """Which classifiers an update solves again: those whose examples have grown since they were solved."""
 
     new_positives: float = setting(
-        0.05, "solve a label or cluster again when its texts have grown by more than this share", at_least=0
+        0.05,
+        "retrain the classifier of a label or cluster when its texts have grown by more than this share",
+        at_least=0,
     )
     new_examples: float = setting(
-        0.2, "or when the texts that it is told from its siblings with have grown by more", at_least=0
+        0.2,
+        "retrain it also when its texts and negatives together have grown by more than this share",
+        at_least=0,
     )
 
     def with_limits(self, new_positives: float | None, new_examples: float | None) -> UpdateConfig:
@@ -120,7 +124,7 @@ class _Update:
         trained: dict[int, Any] = {}
         if problems:
             count = sum(len(item.nodes) for item in waiting)
-            with step(f"Solving {count:,} of {sum(self.new.tree.sizes):,} classifiers again") as progress:
+            with step(f"Retraining {count:,} of {sum(self.new.tree.sizes):,} classifiers") as progress:
                 _native.train_levels(
                     problems,
                     self.threads,
@@ -152,5 +156,5 @@ def updated(
     it was solved last. The others keep their weights bit for bit.
     """
     if any("given" in scheme for scheme in model.config.schemes(tree.depth)):
-        raise ConfigError("a model of given negatives cannot be updated: train it again on all examples")
+        raise ConfigError("a model with negatives=given cannot be updated: train it again on all examples")
     return _Update(model, tree, X, Y, known, limits, seed, threads).run()

@@ -43,13 +43,13 @@ class AttentionXMLConfig(ClusterConfig, WordNetworkConfig):
     batch_size: int = setting(200, "texts per optimizer step", at_least=1)
     clusters: tuple[int, ...] = setting(
         (),
-        "sizes of the levels above the labels, from the top; none: powers of two, for more than 5,000 "
-        "labels. A level that is not smaller than the labels is left out",
+        "clusters on each level above the labels, from the top; none: powers of two, for more than 5,000 "
+        "labels. Levels that are not smaller than the labels are left out",
         at_least=1,
     )
-    flat: bool = setting(False, "no tree: every label is scored for every text")
-    beam: int = setting(64, "nodes of a level whose children are scored", at_least=1)
-    warm_start: bool = setting(True, "start a level from the word vectors and LSTM of the level above")
+    flat: bool = setting(False, "score every label for every text, without a label tree")
+    beam: int = setting(64, "beam width: nodes of a level whose children are scored", at_least=1)
+    warm_start: bool = setting(True, "initialise a level with the word vectors and LSTM of the level above")
     attention: AttentionConfig = part(AttentionConfig(), "the layers")
     training: TrainingConfig = part(
         TrainingConfig(learning_rate=3e-3, average="swa", average_from=0.5), "the training loop"
@@ -60,9 +60,9 @@ class AttentionXMLConfig(ClusterConfig, WordNetworkConfig):
     def check(self) -> None:
         super().check()
         if list(self.clusters) != sorted(set(self.clusters)):
-            raise ConfigError("clusters must grow from level to level: list the smallest level first")
+            raise ConfigError("clusters must grow from level to level: list the smallest first")
         if self.flat and self.clusters:
-            raise ConfigError("flat=true has no clusters: leave out flat or clusters")
+            raise ConfigError("flat=true has no clusters: leave out one of them")
 
 
 class AttentionXML(NeuralMethod):

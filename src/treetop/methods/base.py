@@ -53,21 +53,21 @@ class MethodConfig(Config):
 
     threads: int = setting(
         0,
-        "number of threads; 0: all cores. Only networks depend on it, in the last bits",
+        "number of threads; 0: all cores. Results of networks depend on it in the last bits",
         at_least=0,
         at_most=4096,
     )
     seed: int = setting(0, "random seed; the same seed trains the same model", at_least=0, at_most=2**63 - 1)
     calibration: str = setting(
         "none",
-        "turn scores into probabilities: fitted on held-out examples, then the model is trained on all",
+        "calibration of scores into probabilities, fitted on held-out examples before training on all",
         choices=("none", *calibration.KINDS),
     )
     calibration_share: float = setting(
-        0.1, "share of the examples held out for the calibration", above=0, at_most=0.5
+        0.1, "share of the examples held out for calibration", above=0, at_most=0.5
     )
     label_examples: bool = setting(
-        False, "train on the labels' own texts (--label-texts, else their names), too, each as an example"
+        False, "use the labels' own texts (--label-texts, else their names) as training examples too"
     )
 
 
@@ -147,7 +147,7 @@ class Method(ABC):
         if k < 1:
             raise DataError(f"k must be at least 1, not {k}")
         if k > len(known):
-            raise DataError(f"k is {k} but the model knows only {len(known):,} labels")
+            raise DataError(f"k is {k} but the model knows only {len(known):,} labels: lower k")
         dataset = self.input_set(inputs, text)
         predictions = self._score(dataset, int(k), self.calibration, **options)
         return predictions if threshold is None else predictions.above(threshold)
@@ -173,7 +173,7 @@ class Method(ABC):
             options, [name for name in Options.__annotations__ if name not in given_here], "an evaluation"
         )
         if not ks:
-            raise DataError("evaluate needs at least one k")
+            raise DataError("evaluate needs at least one k: pass ks=(1, 3, 5)")
         dataset = labelled_set(data, labels, text)
         predictions = self.predict(dataset, k=min(max(ks), len(known)))
         return evaluate(
@@ -208,7 +208,9 @@ class Method(ABC):
             raw = self._score(dataset, min(calibration.DEPTH, len(known)), None)
             judged = match_truth(raw, dataset, calibration.DEPTH)
             if not judged.best_hits.any():
-                raise DataError(f"{data.source}: no predicted label is right, so nothing can be calibrated")
+                raise DataError(
+                    f"{data.source}: no predicted label is right, so nothing can be calibrated: add examples"
+                )
             self.calibration = map_class.fit(judged.best.scores, judged.best_hits)
         described = {"kind": kind, "examples": len(data), "source": data.source}
         self.statistics = self.statistics | {"calibration": described}  # a copy of the model keeps its own
@@ -225,7 +227,7 @@ class Method(ABC):
         if position < 0:
             raise DataError(f"the model knows no label {label!r}")
         if self.label_counts[position] == 0:
-            raise DataError(f"the label {label!r} had no training example, so the model never gives it")
+            raise DataError(f"the label {label!r} had no training example, so the model never predicts it")
         explanation = self._explain(dataset, position, **options)
         if self.calibration is None:
             return explanation
@@ -393,7 +395,7 @@ class Method(ABC):
 
     def _explain(self, dataset: Dataset, label: int, **options: Any) -> Explanation:
         """Of the only row of ``dataset``; a method that can explains here."""
-        raise ModelError(f"{self.name} cannot explain its scores")
+        raise ModelError(f"{self.name} cannot explain its scores: choose a linear method, or neighbours")
 
     def blank(self) -> Self:
         """An unfitted model with the same settings."""
@@ -482,7 +484,9 @@ class Method(ABC):
                 f" {self.statistics['examples']:,}; an update needs exactly those, and the new ones apart"
             )
         if not np.array_equal(dataset.label_counts, self.label_counts):
-            raise DataError(f"{old.source}: has other labels than the examples that the model was trained on")
+            raise DataError(
+                f"{old.source}: has other labels than the examples that the model was trained on: give those"
+            )
         return dataset
 
     def _texts_with(self, new: Dataset) -> Strings | None:
@@ -499,9 +503,13 @@ class Method(ABC):
         """Inputs of any kind as a `Dataset` of the kind that the model was trained on."""
         dataset = as_dataset(inputs, text)
         if self.takes_texts and dataset.texts is None:
-            raise DataError(f"{dataset.source}: the model was trained on texts but the input has none")
+            raise DataError(
+                f"{dataset.source}: the model was trained on texts but the input has none: give texts"
+            )
         if not self.takes_texts and dataset.X is None:
-            raise DataError(f"{dataset.source}: the model was trained on features but the input has none")
+            raise DataError(
+                f"{dataset.source}: the model was trained on features but the input has none: give some"
+            )
         return dataset
 
 

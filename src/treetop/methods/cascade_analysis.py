@@ -42,7 +42,7 @@ def level_recall(model: CascadeXML, data: Dataset | Any) -> list[dict[str, float
     assert model.reader is not None
     Y = sparse.csr_matrix(dataset.Y[:, model.used], dtype=np.float32)
     if not Y.nnz:
-        raise DataError(f"{data.source}: no text has a label that the model knows")
+        raise DataError(f"{data.source}: no text has a label that the model knows: give other texts")
     inference = inference_settings(config, chosen_device(config.device), int8=config.transformer.int8)
     with using_threads(model.threads), memory_told():
         examples = Examples(model.reader.tokens(dataset.texts, threads=model.threads), Y)

@@ -36,22 +36,24 @@ class CascadeXMLConfig(ClusteredEncoderConfig):
     batch_size: int = setting(256, "texts per optimizer step", at_least=1)
     clusters: tuple[int, ...] = setting(
         (),
-        "sizes of the levels above the labels, from the top; none: chosen by the number of labels. A level "
-        "that is not smaller than the labels is left out",
+        "clusters on each level above the labels, from the top; none: chosen by the number of labels. Levels "
+        "that are not smaller than the labels are left out",
         at_least=1,
     )
     taps: tuple[int, ...] = setting(
         (),
-        "layers that levels read: two for the first level, then one for each; a list is for the lowest "
-        "levels; none: as published, scaled to the encoder",
+        "encoder layers that the levels use: two for the first level, then one each; a list is for the "
+        "lowest levels; none: as published, scaled to the encoder",
         at_least=1,
     )
     beam: tuple[int, ...] = setting(
-        (64,), "nodes of each level whose children are scored; a list is for the lowest levels", at_least=1
+        (64,),
+        "beam width: nodes of each level whose children are scored; a list is for the lowest levels",
+        at_least=1,
     )
     dropouts: tuple[float, ...] = setting(
         (0.3, 0.3, 0.4),
-        "dropout of each level's vectors; a list is for the lowest levels",
+        "dropout on each level's vectors; a list is for the lowest levels",
         at_least=0,
         at_most=1,
     )
@@ -74,9 +76,11 @@ class CascadeXMLConfig(ClusteredEncoderConfig):
         if not self.beam or not self.dropouts:
             raise ConfigError("beam and dropouts need at least one entry")
         if list(self.clusters) != sorted(set(self.clusters)):
-            raise ConfigError("clusters must grow from level to level: list the smallest level first")
+            raise ConfigError("clusters must grow from level to level: list the smallest first")
         if list(self.taps) != sorted(self.taps):
-            raise ConfigError("taps must not fall: no level can see an earlier layer than the level above it")
+            raise ConfigError(
+                "taps must not fall (no level can see an earlier layer than the level above it): sort them"
+            )
         if self.transformer.layers != 1 or self.transformer.pooling == "pooler":
             raise ConfigError("each level sees one layer: set layers=1, and pooling to cls, mean or last")
 
@@ -99,9 +103,13 @@ class CascadeXML(NeuralMethod):
         encoder = encoder_of(self.reader)
         taps = list(config.taps[-levels - 1 :]) or usual_taps(levels, encoder.depth)
         if len(taps) != levels + 1:
-            raise ConfigError(f"taps: {levels} levels need {levels + 1} layers, not {len(taps)}")
+            raise ConfigError(
+                f"taps must name {levels + 1} layers, one more than the levels, not {len(taps)}"
+            )
         if max(taps) > encoder.depth:
-            raise ConfigError(f"taps: there is no layer {max(taps)}, the encoder has {encoder.depth}")
+            raise ConfigError(
+                f"taps: there is no layer {max(taps)}, the encoder has {encoder.depth}: lower taps"
+            )
         head = CascadeHead(
             encoder.width,
             self.clusters.parents,

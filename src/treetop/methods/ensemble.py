@@ -57,33 +57,41 @@ class EnsembleConfig(MethodConfig):
     """Settings of an ensemble."""
 
     methods: tuple[str, ...] = setting(
-        ("xr-linear", "xr-linear", "xr-linear"), "methods of the members; each has a seed of its own"
+        ("xr-linear", "xr-linear", "xr-linear"), "methods of the members, each with its own seed"
     )
     rule: str = setting(
-        "mean", "how their lists are combined", choices=("mean", "rank", "weighted", *LEARNED)
+        "mean",
+        "rule that combines the members' lists; learned and stacked are fitted on held-out examples",
+        choices=("mean", "rank", "weighted", *LEARNED),
     )
     member_settings: tuple[str, ...] = setting(
-        (), "settings of the named methods, as encoder=folder,epochs=5: each holds for all that have it"
+        (), "settings of the members, as encoder=folder,epochs=5; each applies to every method that has it"
     )
-    weights: tuple[float, ...] = setting((), "of the members, with rule=weighted", at_least=0)
-    depth: int = setting(100, "labels that each member ranks, at least", at_least=1)
-    validation_share: float = setting(0.1, "examples held out to learn a rule from", above=0, at_most=0.5)
+    weights: tuple[float, ...] = setting((), "weights of the members, for rule=weighted", at_least=0)
+    depth: int = setting(100, "minimum number of labels that each member ranks", at_least=1)
+    validation_share: float = setting(
+        0.1, "share of the examples held out to fit the rule on", above=0, at_most=0.5
+    )
 
     def check(self) -> None:
         if not self.methods:
-            raise ConfigError("an ensemble needs at least one member")
+            raise ConfigError("an ensemble needs at least one member: name one in methods")
         if (self.rule == "weighted") != bool(self.weights):
-            raise ConfigError("rule=weighted and weights belong together: one is given without the other")
+            raise ConfigError("rule=weighted and weights belong together: set both, or neither")
         if self.weights and len(self.weights) != len(self.methods):
-            raise ConfigError(f"{len(self.weights)} weights for {len(self.methods)} members")
+            raise ConfigError(
+                f"{len(self.weights)} weights for {len(self.methods)} members: give one weight each"
+            )
         if self.weights and not sum(self.weights) > 0:
             raise ConfigError("at least one weight must be above 0")
         for item in self.member_settings:
             name, equals, _ = item.partition("=")
             if not equals:
-                raise ConfigError(f"member_settings are given as name=value, not {item!r}")
+                raise ConfigError(f"member_settings must be given as name=value, not {item!r}")
             if name in ("threads", "seed"):
-                raise ConfigError(f"member_settings: the {name} of the members follow from the ensemble's")
+                raise ConfigError(
+                    f"member_settings: the {name} of the members follow from the ensemble's: set {name} there"
+                )
 
 
 class Ensemble(Method):
@@ -100,12 +108,14 @@ class Ensemble(Method):
         self, members: Sequence[Method] = (), config: MethodConfig | None = None, **settings: Any
     ) -> None:
         if isinstance(members, Method) or not all(isinstance(member, Method) for member in members):
-            raise ConfigError("the members of an ensemble are a list of models")
+            raise ConfigError("the members of an ensemble must be a list of models")
         if members:
             settings |= {"methods": tuple(member.name for member in members)}
         super().__init__(config, **settings)
         if members and (self.config.label_examples or self.config.member_settings):
-            raise ConfigError("label_examples and member_settings are for methods that are given by name")
+            raise ConfigError(
+                "label_examples and member_settings are for methods given by name: set them on the models"
+            )
         # Copies share the arrays but not the settings: the ensemble's threads are those of its members.
         self.members: list[Method] = [copy.copy(member) for member in members]
         self.weights: Weights = np.zeros(0)
@@ -122,7 +132,9 @@ class Ensemble(Method):
         """Fitted models with the weights that rank the labels of ``validation`` best; or rule="stacked"."""
         ensemble = cls(members, **({"rule": "learned"} | settings))
         if ensemble.config.rule not in LEARNED:
-            raise ConfigError(f"there is nothing to learn with rule={ensemble.config.rule}")
+            raise ConfigError(
+                f"there is nothing to learn with rule={ensemble.config.rule}: use learned or stacked"
+            )
         for member in ensemble.members:
             member.check_trained()
         validation = labelled(validation, "an ensemble learns its weights from fitted models and")
@@ -181,7 +193,7 @@ class Ensemble(Method):
     def _named_members(self) -> list[Method]:
         config = self.config
         if self.name in config.methods:
-            raise ConfigError("an ensemble inside an ensemble is given as a model, not by name")
+            raise ConfigError("an ensemble inside an ensemble must be given as a model, not by name")
         seeds = ((config.seed + number) % 2**63 for number in range(len(config.methods)))
         given = dict(item.split("=", 1) for item in config.member_settings)
         used: set[str] = set()
@@ -228,7 +240,7 @@ class Ensemble(Method):
         if len(kinds) > 1:
             raise DataError(
                 f"the members of an ensemble must take the same input, but member {kinds[True]} takes texts"
-                f" and member {kinds[False]} features"
+                f" and member {kinds[False]} features: train them on the same data"
             )
 
     def _common_label_texts(self) -> Strings | None:
@@ -253,7 +265,9 @@ class Ensemble(Method):
         truth = validation.aligned_to(self.known_labels)
         known = None if truth.Y is None else sparse.csr_matrix(truth.Y[:, : len(self.known_labels)])
         if known is None or known.nnz == 0:
-            raise DataError(f"{validation.source}: no example has a label to learn the rule from")
+            raise DataError(
+                f"{validation.source}: no example has a label to learn the rule from: add labelled examples"
+            )
         with step("Learning the rule"):
             lists = self._lists(validation, self.config.depth)
             if self.config.rule == "stacked":
@@ -348,7 +362,7 @@ class Ensemble(Method):
             self._new_ids.append(self._stored_ids(number, arrays))
         self.weights = typed(arrays, {"weights": np.float64})["weights"]
         if len(self.weights) != len(self.members) or not (self.weights >= 0).all() or not self.members:
-            raise ModelError("an ensemble needs a weight of at least 0 for each member")
+            raise ModelError("an ensemble needs a weight of at least 0 for each member: train it again")
         if self.config.rule == "stacked":
             curves = under_prefix("stack", arrays)
             self.stack = Stack.from_state(curves, len(self.members))
@@ -360,11 +374,15 @@ class Ensemble(Method):
         name = f"new_ids.{number}"
         if name not in arrays:
             if count != total:
-                raise ModelError(f"member {number + 1} has {count:,} labels, the ensemble {total:,}")
+                raise ModelError(
+                    f"member {number + 1} has {count:,} labels, the ensemble {total:,}: train it again"
+                )
             return None
         new_ids = typed(arrays, {name: np.int32})[name]
         if len(new_ids) != count or (count and not 0 <= new_ids.min() <= new_ids.max() < total):
-            raise ModelError(f"the labels of member {number + 1} are not among those of the ensemble")
+            raise ModelError(
+                f"the labels of member {number + 1} are not among the ensemble's: train it again"
+            )
         return new_ids
 
 

@@ -25,9 +25,11 @@ class FeatureConfig(MethodConfig):
     tfidf: TfidfConfig = part(USUAL_TFIDF, "TF-IDF features of the texts")
     keep_data: bool = setting(
         False,
-        "keep features and labels of the training examples in the model, so that updates need no old data",
+        "keep features and labels of the training examples in the model, so that updates need only new data",
     )
 
     def check(self) -> None:
         if self.keep_data and self.label_examples:
-            raise ConfigError("keep_data is for updates, which label_examples rules out: set one of them")
+            raise ConfigError(
+                "keep_data is for updates, which label_examples rules out: set only one of them"
+            )

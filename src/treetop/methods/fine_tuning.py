@@ -90,7 +90,7 @@ def training_texts(dataset: Dataset, method: str) -> Strings:
     """The texts that a network is trained on."""
     if dataset.texts is None:
         raise DataError(
-            f"{dataset.source}: {method} needs texts, and there are only features: take a linear method"
+            f"{dataset.source}: {method} needs texts, but there are only features: choose a linear method"
         )
     return dataset.texts
 

@@ -26,7 +26,7 @@ def held_out_rows(dataset: Dataset, share: float, seed: int, purpose: str) -> tu
         if dataset.Y[rows].nnz == 0:
             raise DataError(
                 f"{dataset.source}: too few examples have labels to hold some out for the {purpose}: add"
-                " labelled examples, or leave it out"
+                " labelled examples, or turn it off"
             )
     return kept, held_out
 

@@ -50,10 +50,10 @@ class HybridConfig(TreeLinearConfig):
 
     vote: NeighboursConfig = part(NeighboursConfig(), "the neighbours and their vote")
     weight: float | None = setting(
-        None, "share of the neighbours in a score; none: learned on held-out examples", at_least=0, at_most=1
+        None, "weight of the neighbours in a score; none: learned on held-out examples", at_least=0, at_most=1
     )
     validation: float = setting(
-        0.1, "share of the examples held out while the weight is learned", above=0, at_most=0.5
+        0.1, "share of the examples held out to learn the weight on", above=0, at_most=0.5
     )
 
     def check(self) -> None:
@@ -61,7 +61,8 @@ class HybridConfig(TreeLinearConfig):
         scale = self.linear.transforms(1)[0]
         if scale == "raw" or scale.startswith("log-"):
             raise ConfigError(
-                f"the neighbours' votes go with scores from 0 to 1, which transform={scale} does not give"
+                f"the neighbours' votes need scores from 0 to 1, which transform={scale} does not return: set"
+                " another transform"
             )
 
 
@@ -196,7 +197,9 @@ class Hybrid(TreeLinear):
         super()._restore(arrays)
         self.weight = float(arrays["weight"][0])
         if not 0 <= self.weight <= 1:
-            raise ModelError(f"the weight of the neighbours must lie between 0 and 1, not {self.weight}")
+            raise ModelError(
+                f"the weight of the neighbours must lie between 0 and 1, not {self.weight}: train it again"
+            )
         if self.weight > 0:
             labels = len(self.known_labels)
             self.neighbours = Neighbours.from_state(

@@ -37,9 +37,9 @@ def training_set(data: Dataset | Inputs, labels: Any, text: TextColumns | None =
     """What is to be learned from; refused where there is nothing."""
     dataset = labelled_set(data, labels, text)
     if len(dataset) == 0:
-        raise DataError(f"{dataset.source}: there are no examples to learn from")
+        raise DataError(f"{dataset.source}: there are no training examples: add some")
     if dataset.Y is None or dataset.Y.nnz == 0:
-        raise DataError(f"{dataset.source}: none of the {len(dataset):,} examples has a label")
+        raise DataError(f"{dataset.source}: none of the {len(dataset):,} examples has a label: add labels")
     return dataset
 
 
@@ -51,15 +51,15 @@ def labelled_set(data: Dataset | Inputs, labels: Any, text: TextColumns | None =
         return Dataset.from_texts(as_dataset(data, text).texts or (), labels)
     if isinstance(data, Dataset):
         if labels is not None:
-            raise DataError("give labels inside the Dataset or beside plain texts, not both")
+            raise DataError("give labels inside the Dataset or next to plain texts, not both")
         return data
     if labels is None:
-        raise DataError("examples alone are not enough: give their labels too")
+        raise DataError("the examples have no labels: give their labels too")
     return Dataset.from_matrices(data, labels) if is_matrix(data) else Dataset.from_texts(data, labels)
 
 
 def _holds_texts(data: Any, text: TextColumns | None) -> bool:
     """Whether it is a frame with texts; a frame of numbers is one only if ``text`` names columns of it."""
     if text is not None and not is_frame(data):
-        raise DataError("text= names columns of a frame, and there is none")
+        raise DataError("text= names columns of a frame, but the input is not one: leave it out")
     return is_frame(data) and (text is not None or "text" in data.columns or not is_matrix(data))

@@ -19,7 +19,7 @@ from .neural import NeuralMethod
 class KimCNNConfig(CNNConfig):
     """One filter size, as the study recommends; sizes of EUR-Lex."""
 
-    epochs: int = setting(20, "how often the network sees all examples", at_least=1)
+    epochs: int = setting(20, "passes over the training examples", at_least=1)
     training: TrainingConfig = part(TrainingConfig(learning_rate=1e-3), "the training loop")
     cnn: TextCNNConfig = part(TextCNNConfig(filters=768), "the layers")
 

@@ -45,18 +45,16 @@ class LightXMLConfig(ClusteredEncoderConfig):
     batch_size: int = setting(256, "texts per optimizer step", at_least=1)
     cluster_size: int = setting(
         0,
-        "largest number of labels in a cluster; 1: no clusters; 0: as published, 100, and no clusters up to "
-        "50,000 labels",
+        "maximum labels per cluster; 1: no clusters; 0: as published (100; none up to 50,000 labels)",
         at_least=0,
     )
     negatives: str = setting(
         "dynamic",
-        "clusters whose labels are ranked while training: the best of the moment (dynamic); or, with "
-        "clusters trained first, the best after that, by the same encoder (static) or by an encoder of the "
-        "labels' own (static-own)",
+        "clusters whose labels are ranked while training: the currently best (dynamic), or the best after a "
+        "first training of the clusters, with the same encoder (static) or the labels' own (static-own)",
         choices=("dynamic", "static", "static-own"),
     )
-    beam: int = setting(20, "clusters whose labels are ranked", at_least=1)
+    beam: int = setting(20, "beam width: clusters whose labels are ranked", at_least=1)
     hidden: int = setting(400, "width of the hidden layer before the labels", at_least=1)
     activation: str = setting(
         "none",

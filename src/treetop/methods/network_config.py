@@ -22,8 +22,8 @@ class NetworkConfig(MethodConfig):
 
     epochs: int = setting(20, "passes over the training examples", at_least=1)
     batch_size: int = setting(64, "texts per optimizer step", at_least=1)
-    max_length: int = setting(500, "words or tokens of a text that are read", at_least=1)
-    device: str = setting("auto", "cuda, cuda:1, mps or cpu; auto takes the first that is available")
+    max_length: int = setting(500, "maximum words or tokens read per text", at_least=1)
+    device: str = setting("auto", "device: cuda, cuda:1, mps or cpu; auto uses the first available")
     training: TrainingConfig = part(TrainingConfig(), "the training loop")
 
 
@@ -42,7 +42,7 @@ class LabelNetworkConfig(NetworkConfig):
 class WordNetworkConfig(LabelNetworkConfig):
     """Settings of every network over words."""
 
-    words: WordsConfig = part(WordsConfig(), "the vocabulary and its vectors")
+    words: WordsConfig = part(WordsConfig(), "the vocabulary and its word vectors")
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class EncoderNetworkConfig(LabelNetworkConfig):
     Linear rankers on TF-IDF and the trained encoder's vectors may rank labels too, see `EncoderRanker`.
     """
 
-    max_length: int = setting(128, "tokens of a text that are read", at_least=1)
+    max_length: int = setting(128, "maximum tokens read per text", at_least=1)
     transformer: EncoderConfig = part(EncoderConfig(), "the pretrained transformer")
     head_bits: int = setting(
         32,
@@ -67,9 +67,7 @@ class EncoderNetworkConfig(LabelNetworkConfig):
     rankers: bool = setting(
         True, "rank labels with linear rankers on TF-IDF and the trained encoder's vectors, too"
     )
-    ranker_layers: int = setting(
-        1, "last layers whose vectors the rankers see; at most `layers`, which the network sees", at_least=1
-    )
+    ranker_layers: int = setting(1, "last layers whose vectors the rankers use; at most `layers`", at_least=1)
     head_share: float = setting(
         0.15, "weight of the network's score; the rankers get the rest", at_least=0, at_most=1
     )
@@ -79,8 +77,8 @@ class EncoderNetworkConfig(LabelNetworkConfig):
         super().check()
         if self.ranker_layers > self.transformer.layers:
             raise ConfigError(
-                f"ranker_layers={self.ranker_layers}: the rankers cannot see more layers than the network,"
-                f" which sees {self.transformer.layers}: lower ranker_layers or raise layers"
+                f"ranker_layers={self.ranker_layers}: the rankers cannot see more layers than the network"
+                f" ({self.transformer.layers}): lower ranker_layers, or raise layers"
             )
 
 
@@ -105,7 +103,7 @@ class ClusteredEncoderConfig(ClusterConfig, EncoderNetworkConfig):
     def check(self) -> None:
         super().check()
         if self.sparse and self.head_bits == 16:
-            raise ConfigError("sparse=true needs head_bits=32: set one of the two")
+            raise ConfigError("sparse=true needs head_bits=32: set head_bits=32, or sparse=false")
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,7 @@ class JoinedFeaturesConfig(NetworkConfig):
     """Settings of every method whose rankers see TF-IDF and the vectors of a fine-tuned encoder."""
 
     batch_size: int = setting(256, "texts per optimizer step", at_least=1)
-    max_length: int = setting(128, "tokens of a text that are read", at_least=1)
+    max_length: int = setting(128, "maximum tokens read per text", at_least=1)
     tfidf: TfidfConfig = part(USUAL_TFIDF, "TF-IDF features of the texts")
     use: str = setting("both", "features of the rankers", choices=("both", "tfidf", "vectors"))
     transformer: EncoderConfig = part(EncoderConfig(), "the pretrained transformer")

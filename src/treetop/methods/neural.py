@@ -226,7 +226,7 @@ class NeuralMethod(Method):
         weights = inverse_propensity(dataset.label_counts[self.used], len(dataset))
         head = getattr(self.network, "head", None)
         if not isinstance(head, Head):
-            raise ConfigError(f"{self.name} gives all labels the same weight: leave out label_weights")
+            raise ConfigError(f"{self.name} weights all labels equally: leave out label_weights")
         head.of_labels.label_weights = torch.from_numpy((weights / weights.mean()).astype(np.float32))
 
     def _validator(self, validation: Dataset, train: Dataset) -> Validator:
@@ -346,7 +346,7 @@ class NeuralMethod(Method):
         config = self.config
         self.used = np.array(arrays["used"], np.int64).reshape(-1)
         if not len(self.used) or self.used.min() < 0 or self.used.max() >= len(self.known_labels):
-            raise ModelError("the labels that the network scores are not those of the model")
+            raise ModelError("the labels that the network scores are not those of the model: train it again")
         self.reader = self._stored_reader(arrays)
         if isinstance(config, ClusterConfig):
             self.clusters = LabelClusters.from_state(arrays, len(self.used))

@@ -38,7 +38,9 @@ def checked_statistics(data: Mapping[str, Any]) -> dict[str, Any]:
     for given, kinds, what in wanted:
         for name, kind in kinds.items():
             if not isinstance(given, Mapping) or not isinstance(given.get(name, ...), kind):
-                raise ModelError(f"the manifest gives no proper {name!r} of the {what}")
+                raise ModelError(f"the manifest has no valid {name!r} of the {what}: train it again")
     if data["examples"] < 1:
-        raise ModelError(f"the manifest says the model was trained on {data['examples']} examples")
+        raise ModelError(
+            f"the manifest says the model was trained on {data['examples']} examples: train it again"
+        )
     return dict(data)

@@ -65,7 +65,7 @@ class XTransformerConfig(JoinedFeaturesConfig):
     clusters: int = setting(
         0, "number of label clusters; 0: a power of two, with 50 to 100 labels each", at_least=0
     )
-    beam: int = setting(10, "clusters whose labels are ranked", at_least=1)
+    beam: int = setting(10, "beam width: clusters whose labels are ranked", at_least=1)
     loss: str = setting("squared-hinge", "loss of the matcher", choices=("squared-hinge", "bce"))
     combine: str = setting(
         "ranker",
@@ -190,7 +190,7 @@ class XTransformer(Method):
             matched.sort_indices()
             parts.append(matched)
         if not parts:
-            raise ConfigError("negatives of x-transformer are tfn, man or tfn+man")
+            raise ConfigError("x-transformer needs negatives: set linear.negatives to tfn, man or tfn+man")
         return binarize(sparse.csr_matrix(sum(parts[1:], start=parts[0])))
 
     def _visited(self, vectors: Vectors) -> Ranked:

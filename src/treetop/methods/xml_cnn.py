@@ -41,7 +41,7 @@ class XMLCNN(NeuralMethod):
 class XMLCNNImplConfig(CNNConfig):
     """The settings of the first public code."""
 
-    batch_size: int = setting(256, "texts in one step", at_least=1)
+    batch_size: int = setting(256, "texts per optimizer step", at_least=1)
     training: TrainingConfig = part(TrainingConfig(learning_rate=1e-3), "the training loop")
     cnn: TextCNNConfig = part(
         TextCNNConfig(

@@ -42,14 +42,14 @@ XR_SPACE: SearchSpace = COST_SPACE | {
 class XRTransformerConfig(JoinedFeaturesConfig):
     """Settings of XR-Transformer."""
 
-    epochs: int = setting(2, "passes over the training examples, on each level of the tree", at_least=0)
+    epochs: int = setting(2, "passes over the training examples on each level of the tree", at_least=0)
     steps: tuple[int, ...] = setting(
         (), "optimizer steps on each level, as 600-800-1200, instead of epochs", at_least=0
     )
     loss: str = setting("squared-hinge", "loss of the fine-tuning", choices=("squared-hinge", "bce"))
     cost_sensitive: bool = setting(
         True,
-        "weigh a cluster by the number of the text's labels in it, in fine-tuning; rankers: linear.costs",
+        "weight clusters by the number of the text's labels in them, in fine-tuning; rankers: linear.costs",
     )
     bootstrap: str = setting(
         "weighted",
@@ -58,12 +58,12 @@ class XRTransformerConfig(JoinedFeaturesConfig):
         choices=BOOTSTRAPS,
     )
     shortlist: int = setting(
-        20, "nodes of the level above, found by the model, that are added to the true ones", at_least=0
+        20, "best-ranked nodes of the level above, added to the true ones (hard negatives)", at_least=0
     )
     max_clusters: int = setting(32768, "skip levels with more nodes in the fine-tuning", at_least=1)
     lowest: int = setting(0, "number of lowest levels to fine-tune on; 0: all", at_least=0)
     refine: bool = setting(
-        True, "build a new tree from the rankers' features; else keep the tree of the fine-tuning"
+        True, "build a new tree from the rankers' features; false: keep the tree of the fine-tuning"
     )
     tree: TreeConfig = part(TreeConfig(leaf_size=16, top=128), "the tree to fine-tune on")
     refined: TreeConfig = part(USUAL_TREE, "the tree of the rankers")
@@ -73,7 +73,8 @@ class XRTransformerConfig(JoinedFeaturesConfig):
         super().check()
         if self.refined.vectors not in FROM_EXAMPLES:
             raise ConfigError(
-                f"the rankers' tree is made from examples: refined.vectors={self.refined.vectors} is not"
+                f"the rankers' tree is built from examples: set refined.vectors to one of"
+                f" {', '.join(FROM_EXAMPLES)}, not {self.refined.vectors}"
             )
 
 

@@ -32,6 +32,8 @@ def load_weights(module: nn.Module, arrays: Mapping[str, npt.NDArray], whose: st
     own = module.state_dict()
     for name, value in own.items():
         if name not in arrays or arrays[name].shape != value.shape:
-            raise ModelError(f"the weights {name!r} of the {whose} are missing or of another size")
+            raise ModelError(
+                f"the weights {name!r} of the {whose} are missing or of another size: train it again"
+            )
     module.load_state_dict({name: to_tensor(arrays[name]) for name in own})
     module.eval()

@@ -42,10 +42,12 @@ ON_PROCESSOR = 16
 class AttentionConfig(Config):
     """The layers between words and scores."""
 
-    hidden: int = setting(256, "states of the LSTM, each way", at_least=1)
-    scorer: tuple[int, ...] = setting((256,), "layers between what a label saw and its score", at_least=1)
-    embedding_dropout: float = setting(0.2, "share of the vectors' numbers dropped", at_least=0, at_most=1)
-    dropout: float = setting(0.5, "share of the LSTM's states dropped", at_least=0, at_most=1)
+    hidden: int = setting(256, "LSTM units in each direction", at_least=1)
+    scorer: tuple[int, ...] = setting(
+        (256,), "widths of the hidden layers between attention and score", at_least=1
+    )
+    embedding_dropout: float = setting(0.2, "dropout on word vectors", at_least=0, at_most=1)
+    dropout: float = setting(0.5, "dropout on LSTM states", at_least=0, at_most=1)
 
 
 class AttentionNetwork(Network):

@@ -65,7 +65,7 @@ def attention_views(
         found = plain.attentions(batch)
         if found is None or len(found) != encoder.depth:
             raise ModelError(
-                f"a transformer of the kind {plain.transformer.config.model_type} has no attention"
+                f"transformers of the kind {plain.transformer.config.model_type} do not return attention"
             )
         width = min(batch.tokens.shape[1], longest)
         first = torch.stack([found[layer - 1][:, :, 0, :width] for layer in layers], 1)
@@ -82,7 +82,7 @@ def _checked(wanted: Iterable[int] | Any, depth: int) -> list[int]:
         raise ConfigError("layers: name at least one")
     for layer in layers:
         if not isinstance(layer, int | np.integer):
-            raise ConfigError(f"layers: numbers from 1 to {depth}, not {layer!r}")
+            raise ConfigError(f"layers must be numbers from 1 to {depth}, not {layer!r}")
         if not 1 <= layer <= depth:
             raise ConfigError(f"there is no layer {layer}: the encoder has {depth}")
     return sorted({int(layer) for layer in layers})

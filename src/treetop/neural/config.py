@@ -17,66 +17,75 @@ PRECISIONS = ("auto", "bf16", "fp16", "fp32")
 class TrainingConfig(Config):
     """How a network is trained."""
 
-    optimizer: str = setting("adamw", "how weights move", choices=("adamw", "adam", "sgd"))
-    learning_rate: float = setting(1e-3, "size of the steps", above=0)
+    optimizer: str = setting("adamw", "optimizer", choices=("adamw", "adam", "sgd"))
+    learning_rate: float = setting(1e-3, "peak learning rate", above=0)
     rates: tuple[str, ...] = setting(
-        (), "other rates for parts of the network: part=rate, as in head=0.001,words=0.0001"
+        (), "learning rates of single parts of the network, as part=rate: head=0.001,words=0.0001"
     )
-    weight_decay: float = setting(
-        0.0, "pull of the weights towards zero; biases and the weights of norms have none", at_least=0
-    )
+    weight_decay: float = setting(0.0, "weight decay; biases and normalisation weights have none", at_least=0)
     decays: tuple[str, ...] = setting(
-        (), "other decays for parts of the network: part=decay, as in head=0.005,words=0"
+        (), "weight decays of single parts of the network, as part=decay: head=0.005,words=0"
     )
-    momentum: float = setting(0.9, "of sgd", at_least=0, at_most=1)
+    momentum: float = setting(0.9, "SGD momentum; ignored by Adam and AdamW", at_least=0, at_most=1)
     schedule: str = setting(
         "constant",
-        "how the rate falls: to zero over the training, or (cosine-ends) to a thousandth at its end,"
-        " with a warm-up from a tenth",
+        "learning-rate schedule: constant, down to zero (linear, cosine), or from a tenth up to the peak and"
+        " at the end down to a thousandth (cosine-ends)",
         choices=("constant", "linear", "cosine", "cosine-ends"),
     )
-    warmup: float = setting(0.0, "share of the steps over which the rate rises first", at_least=0, at_most=1)
-    cooldown: float = setting(
-        0.2, "share of the steps over which cosine-ends lets the rate fall last", at_least=0, at_most=1
+    warmup: float = setting(
+        0.0, "share of the steps over which the learning rate warms up", at_least=0, at_most=1
     )
-    clip: float = setting(0.0, "cut the norm of the gradient down to this; 0: never", at_least=0)
+    cooldown: float = setting(
+        0.2,
+        "share of the steps at the end over which cosine-ends lowers the learning rate",
+        at_least=0,
+        at_most=1,
+    )
+    clip: float = setting(0.0, "gradient clipping: largest norm of the gradients; 0: no clipping", at_least=0)
     adaptive_clip: bool = setting(
-        False, "cut the norm of the gradient down to 5 times the largest of the last 5 norms, as AttentionXML"
+        False, "clip gradients at 5 times the largest of the last 5 norms, as AttentionXML does"
     )
     micro_batch: int = setting(
-        0, "texts that go through the network at a time; 0: as many of a batch as fit into memory", at_least=0
+        0,
+        "texts per forward and backward pass (gradients accumulate); 0: as many of a batch as fit in memory",
+        at_least=0,
     )
     precision: str = setting(
-        "auto", "numbers that are computed with; auto: bf16 where the device has it", choices=PRECISIONS
+        "auto", "compute precision; auto uses bf16 where supported, else fp32", choices=PRECISIONS
     )
     average: str = setting(
         "none",
-        "use a mean of the weights: of those now and then (swa), or one that follows every step (ema)",
+        "weight averaging: periodic snapshots (swa) or an exponential moving average (ema)",
         choices=("none", "swa", "ema"),
     )
-    average_from: float = setting(0.5, "share of the training before swa begins", at_least=0, at_most=1)
+    average_from: float = setting(0.5, "share of the training after which swa starts", at_least=0, at_most=1)
     average_every: int = setting(
         0,
-        "steps after which swa takes the weights into its mean again; 0: at the end of every epoch",
+        "steps between snapshots of swa; 0: one at the end of every epoch",
         at_least=0,
     )
-    ema_decay: float = setting(0.999, "how much of the mean ema keeps at each step", at_least=0, at_most=1)
+    ema_decay: float = setting(
+        0.999, "decay of ema: share of the average kept at each step", at_least=0, at_most=1
+    )
     validation: float = setting(
-        0.0, "share of the examples held out to find the best epoch; 0: none, unless some are given",
+        0.0, "share of the examples held out as validation set, to find the best epoch; 0: none",
         at_least=0, at_most=0.9,
     )  # fmt: skip
-    metric: str = setting("P@1", "what is best on the examples held out: P@1, nDCG@5, …")
+    metric: str = setting("P@1", "validation metric that decides which epoch is best: P@1, nDCG@5, …")
     patience: int = setting(
-        0, "stop after so many epochs that were not better on the examples held out; 0: never", at_least=0
+        0, "stop after this many epochs without improvement on the validation set; 0: never", at_least=0
     )
     save_every: float = setting(
-        600.0, "seconds between states that --resume can go on from; there is one after every epoch too",
+        600.0, "seconds between checkpoints, which --resume continues from; every epoch ends with one too",
         at_least=0,
     )  # fmt: skip
-    graphs: bool = setting(True, "on a GPU, record steps once and replay them (CUDA graphs)")
-    deterministic: bool = setting(False, "the same bits in every run on a GPU too; slower")
-    compile: bool = setting(False, "compile the network first (torch.compile)")
-    tensorboard: str | None = setting(None, "folder for a TensorBoard log")
+    graphs: bool = setting(True, "record training steps once and replay them on a GPU (CUDA graphs)")
+    deterministic: bool = setting(
+        False, "deterministic algorithms: the same bits in every run on a GPU too; slower"
+    )
+    compile: bool = setting(False, "compile the network before training (torch.compile)")
+    tensorboard: str | None = setting(None, "folder for TensorBoard logs; none: no logs")
 
     def check(self) -> None:
         self.part_rates()
@@ -84,7 +93,8 @@ class TrainingConfig(Config):
         parse_metric(self.metric)
         if self.schedule == "cosine-ends" and self.warmup + self.cooldown > 1 + 1e-9:
             raise ConfigError(
-                f"warmup and cooldown must add up to at most 1, not {self.warmup:g} + {self.cooldown:g}"
+                f"warmup and cooldown must add up to at most 1, not {self.warmup:g} + {self.cooldown:g}:"
+                " lower one of them"
             )
 
     def part_rates(self) -> dict[str, float]:

@@ -21,13 +21,13 @@ def chosen_device(name: str) -> torch.device:
     if name == "cuda":
         name = f"cuda:{os.environ.get('LOCAL_RANK', '0')}"
     if name.partition(":")[0] not in KINDS:
-        raise ConfigError(f"the device {name!r} cannot be used: take auto, {', '.join(KINDS)} or cuda:1")
+        raise ConfigError(f"the device {name!r} cannot be used: choose auto, {', '.join(KINDS)} or cuda:1")
     try:
         device = torch.device(name)
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).strip().splitlines()[0]
-        raise ConfigError(f"the device {name!r} cannot be used here: {reason}") from None
+        raise ConfigError(f"the device {name!r} cannot be used here ({reason}): set device=auto") from None
     return device
 
 
@@ -37,7 +37,7 @@ def chosen_precision(name: str, device: torch.device) -> torch.dtype:
         fast = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
         return torch.bfloat16 if fast else torch.float32
     if name == "fp16" and device.type == "cpu":
-        raise ConfigError("precision=fp16 needs a GPU: take bf16 or fp32 on the processor")
+        raise ConfigError("precision=fp16 needs a GPU: set bf16 or fp32 on the CPU")
     return DTYPES[name]
 
 
@@ -61,7 +61,7 @@ def memory_told() -> Iterator[None]:
         if not isinstance(error, torch.OutOfMemoryError) and "can't allocate memory" not in str(error):
             raise
         raise TreetopError(
-            "there is not enough memory: lower batch_size, max_length, or the size of the network"
+            "not enough memory: lower batch_size, max_length, or the size of the network"
         ) from error
 
 

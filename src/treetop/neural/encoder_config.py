@@ -16,34 +16,32 @@ class EncoderConfig(Config):
 
     encoder: str = setting(
         "sentence-transformers/all-MiniLM-L6-v2",
-        "pretrained transformer: its name on the hub, or a local folder",
+        "pretrained transformer: its name on the Hugging Face hub, or a local folder",
         names_file=True,
     )
     pooling: str = setting(
         "mean",
-        "vector of a text: the mean of its tokens' states, the state of the first (cls) or the last token, "
-        "or what the pretrained pooler makes of the first",
+        "pooling of token states into a text's vector: their mean, the state of the first (cls) or the last "
+        "token, or the output of the pretrained pooler",
         choices=POOLINGS,
     )
     layers: int = setting(
-        1, "last layers whose vectors are put side by side; all of an encoder that has fewer", at_least=1
+        1, "last layers whose vectors are concatenated; all layers of an encoder that has fewer", at_least=1
     )
-    dropout: float = setting(0.1, "share of a text's vector dropped while training", at_least=0, at_most=1)
+    dropout: float = setting(0.1, "dropout on a text's vector", at_least=0, at_most=1)
     attention: str = setting(
         "auto",
-        "how attention is computed; auto: what transformers takes for the encoder",
+        "implementation of attention; auto: the default of transformers for this encoder",
         choices=("auto", "sdpa", "eager", "flash_attention_2"),
     )
     cache: str | None = setting(
-        None, "folder where vectors of texts by the encoder as it is published are kept, and found again"
+        None, "cache folder for text vectors by the encoder before fine-tuning; none: no cache"
     )
-    int8: bool = setting(
-        False, "predict with 8-bit weights on the processor: twice as fast, and a little less exact"
-    )
+    int8: bool = setting(False, "predict with 8-bit weights on the CPU: twice as fast, slightly less exact")
     recompute: bool = setting(
-        False, "keep less while training, and compute it twice: slower, for long texts (gradient checkpoints)"
+        False, "gradient checkpointing: less memory while training on long texts, but slower"
     )
 
     def check(self) -> None:
         if self.pooling == "pooler" and self.layers > 1:
-            raise ConfigError("pooling=pooler gives the vector of the last layer only: set layers=1")
+            raise ConfigError("pooling=pooler returns the vector of the last layer only: set layers=1")

@@ -37,5 +37,5 @@ def _board(folder: str) -> Any:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
-        raise ConfigError("tensorboard: the log needs the package, pip install tensorboard") from None
+        raise ConfigError("TensorBoard logs need a package: pip install tensorboard") from None
     return SummaryWriter(folder)

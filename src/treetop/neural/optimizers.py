@@ -140,7 +140,7 @@ def make_optimizers(module: nn.Module, config: TrainingConfig) -> list[torch.opt
             groups = narrow
         groups.setdefault((rate, decay), []).append(parameter)
     if config.optimizer == "sgd" and (sparse or narrow):
-        raise ConfigError("optimizer=sgd: sparse gradients and 16-bit weights are for adamw")
+        raise ConfigError("optimizer=sgd has no sparse gradients or 16-bit weights: set optimizer=adamw")
     made: list[torch.optim.Optimizer] = []
     if plain:
         made.append(_plain(_groups(plain), config))

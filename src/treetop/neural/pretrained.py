@@ -47,25 +47,33 @@ def pretrained(config: EncoderConfig, longest: int) -> tuple[Encoder, Tokenizer]
         raise _not_loaded(name, local, error) from None
     _check_kind(transformer, config)
     if not getattr(tokenizer, "is_fast", False):
-        raise ConfigError(f"encoder: {name!r} has no fast tokenizer, which treetop needs")
+        raise ConfigError(f"encoder: {name!r} has no fast tokenizer: choose another encoder")
     if not set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens):
-        raise ConfigError(f"encoder: {name!r} has no vocabulary (tokenizer.json, vocab.txt or the like)")
+        raise ConfigError(
+            f"encoder: {name!r} has no vocabulary: add its tokenizer.json, vocab.txt or the like"
+        )
     lacking = sorted(
         key for key in found["missing_keys"] if config.pooling == "pooler" or "pooler" not in key
     )
     if lacking:
         others = f" and {len(lacking) - 1:,} others" if len(lacking) > 1 else ""
         raise ConfigError(
-            f"encoder: {name!r} lacks weights that its config.json asks for: {lacking[0]}{others}"
+            f"encoder: {name!r} lacks weights that its config.json names ({lacking[0]}{others}):"
+            " choose another encoder, or download it again"
         )
     if config.pooling == "pooler" and getattr(transformer, "pooler", None) is None:
-        raise ConfigError(f"encoder: {name!r} has no pooler; choose pooling=mean or cls")
+        raise ConfigError(f"encoder: {name!r} has no pooler: set pooling=mean or cls")
     most = longest_input(transformer, tokenizer.model_max_length)
     if longest > most:
-        raise ConfigError(f"max_length={longest}: the encoder {name!r} reads at most {most} tokens")
+        raise ConfigError(
+            f"max_length={longest}: the encoder {name!r} reads at most {most} tokens: lower max_length"
+        )
     marks = tokenizer.num_special_tokens_to_add(pair=False)
     if longest <= marks:
-        raise ConfigError(f"max_length={longest}: the encoder {name!r} adds {marks} tokens to a text's own")
+        raise ConfigError(
+            f"max_length={longest}: the encoder {name!r} adds {marks} tokens to a text's own:"
+            " raise max_length"
+        )
     padding = 0 if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
     cutter = Tokenizer(tokenizer.backend_tokenizer.to_str(), padding)
     return Encoder(transformer, config, padding), cutter
@@ -74,14 +82,14 @@ def pretrained(config: EncoderConfig, longest: int) -> tuple[Encoder, Tokenizer]
 def _check_kind(transformer: Transformer, config: EncoderConfig) -> None:
     name, told = config.encoder, transformer.config
     if getattr(told, "is_encoder_decoder", False):
-        raise ConfigError(
-            f"encoder: {name!r} is an encoder with a decoder ({told.model_type}): take one without"
-        )
+        raise ConfigError(f"encoder: {name!r} has a decoder too ({told.model_type}): choose one without")
     if not hasattr(told, "hidden_size") or not hasattr(told, "num_hidden_layers"):
-        raise ConfigError(f"encoder: {name!r} is no transformer of texts alone ({told.model_type})")
+        raise ConfigError(
+            f"encoder: {name!r} is not a text-only transformer ({told.model_type}): choose another encoder"
+        )
     if config.pooling == "cls" and _first_token_is_blind(transformer):
         raise ConfigError(
-            f"pooling=cls: the first token of {name!r} does not see those behind it; choose mean or last"
+            f"pooling=cls: the first token of {name!r} does not see those after it: set mean or last"
         )
 
 
@@ -125,10 +133,13 @@ def hub_is_out_of_reach() -> bool:
 def _not_loaded(name: str, local: Path, error: Exception) -> ConfigError:
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
     if local.is_dir():
-        return ConfigError(f"encoder: the folder {name} does not hold a transformer ({reason})")
+        return ConfigError(
+            f"encoder: the folder {name} does not contain a transformer ({reason}): give that of a"
+            " downloaded model"
+        )
     return ConfigError(
-        f"encoder: {name!r} is no folder here and could not be had from the hub ({reason}); without a"
-        " connection, give the folder of a downloaded model"
+        f"encoder: {name!r} is not a local folder and could not be downloaded from the hub ({reason}): check"
+        " the name and the connection, or give the folder of a downloaded model"
     )
 
 

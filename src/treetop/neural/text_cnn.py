@@ -38,22 +38,28 @@ from .network import Network
 class TextCNNConfig(Config):
     """The layers between words and labels."""
 
-    sweep: str = setting("words", "what filters slide along", choices=("words", "embeddings"))
+    sweep: str = setting(
+        "words",
+        "axis that filters slide along: the words of a text, or the dimensions of their embeddings",
+        choices=("words", "embeddings"),
+    )
     pooling: str = setting(
         "max",
-        "one maximum per filter (max), one for each of several parts (dynamic), maxima of neighbours "
-        "(adjacent), or none",
+        "pooling of each filter: one maximum (max), one for each of several parts of the text (dynamic), "
+        "maxima of neighbours (adjacent), or none",
         choices=("max", "dynamic", "adjacent", "none"),
     )
-    pools: int = setting(4, "parts of dynamic pooling", at_least=1)
-    filter_sizes: tuple[int, ...] = setting((8,), "words (or numbers) that filters span", at_least=1)
-    filters: int = setting(384, "filters of each size", at_least=1)
-    stride: int = setting(1, "step of the filters", at_least=1)
-    hidden: int = setting(0, "units of the hidden layer; 0: none", at_least=0)
-    embedding_dropout: float = setting(0.2, "share of the vectors' numbers dropped", at_least=0, at_most=1)
-    dropout: float = setting(0.4, "share of the units before the labels dropped", at_least=0, at_most=1)
-    loss: str = setting("bce", "bce: Eq. 4; softmax: Eq. 3; squared-hinge", choices=LOSSES)
-    init: str = setting("kaiming", "first weights (uniform)", choices=("kaiming", "xavier"))
+    pools: int = setting(4, "number of parts in dynamic pooling", at_least=1)
+    filter_sizes: tuple[int, ...] = setting(
+        (8,), "filter sizes, in words (or embedding dimensions)", at_least=1
+    )
+    filters: int = setting(384, "number of filters of each size", at_least=1)
+    stride: int = setting(1, "stride of the filters", at_least=1)
+    hidden: int = setting(0, "units of the hidden layer; 0: no hidden layer", at_least=0)
+    embedding_dropout: float = setting(0.2, "dropout on word vectors", at_least=0, at_most=1)
+    dropout: float = setting(0.4, "dropout before the label layer", at_least=0, at_most=1)
+    loss: str = setting("bce", "loss over all labels", choices=LOSSES)
+    init: str = setting("kaiming", "initialisation of the weights (uniform)", choices=("kaiming", "xavier"))
 
     def check(self) -> None:
         if not self.filter_sizes:
@@ -78,7 +84,9 @@ class TextCNN(Network):
         if config.sweep == "embeddings":
             channels, extent = extent, channels
             if extent < max(config.filter_sizes):
-                raise ConfigError(f"filter_sizes: vectors have only {extent} numbers")
+                raise ConfigError(
+                    f"filter_sizes: word vectors have only {extent} dimensions: set smaller sizes"
+                )
         self.filters = nn.ModuleList(
             nn.Conv1d(channels, config.filters, size, stride=config.stride) for size in config.filter_sizes
         )

@@ -73,4 +73,4 @@ class Tokenizer:
             told: dict[str, Any] = json.loads(np.ascontiguousarray(arrays["tokenizer"]).tobytes())
             return cls(told["tokenizer"], int(told["padding"]))
         except (ValueError, KeyError, TypeError) as error:
-            raise ModelError(f"the tokenizer is damaged ({error})") from None
+            raise ModelError(f"the tokenizer is damaged ({error}): train it again") from None

@@ -121,7 +121,7 @@ class Training:
         distributed.join(self.device)
         self.states.load(self)
         if self.course.step:
-            title = f"{title}, going on after {self.course.step:,} steps"
+            title = f"{title}, resumed after {self.course.step:,} steps"
         if self.config.compile:
             self.network.compile_parts()
         if can_record(self):

@@ -36,7 +36,9 @@ def cached(folder: str | None, encoder: Encoder, examples: Examples, make: Calla
         temporary.replace(path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        raise TreetopError(f"could not write to {folder}: {error.strerror or error}") from error
+        raise TreetopError(
+            f"could not write vectors to {folder} ({error.strerror or error}): set another cache, or none"
+        ) from error
     return vectors
 
 

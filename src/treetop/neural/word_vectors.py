@@ -33,7 +33,9 @@ def read_vectors(path: Path, words: list[str], dimension: int) -> Found:
     is_table = path.suffix == ".safetensors"
     found = _of_tensors(path, places) if is_table else _of_text(path, places, dimension)
     if not len(found[0]):
-        raise DataError(f"{path}: has vectors for none of the {len(words):,} words")
+        raise DataError(
+            f"{path}: has vectors for none of the {len(words):,} words of the texts: choose other vectors"
+        )
     if found[1].shape[1] != dimension:
         raise ConfigError(
             f"{path}: its vectors have {found[1].shape[1]} numbers: set dimension={found[1].shape[1]}"
@@ -66,7 +68,7 @@ def _of_text(path: Path, places: dict[str, int], dimension: int) -> Found:
         if row is None and width >= usual:
             continue  # the name has spaces in it, as some of GloVe's 840B have: no word of a text
         if row is None or width != usual:
-            raise DataError(f"{path}: line {number} is not a word and its numbers")
+            raise DataError(f"{path}: line {number} is not a word and its numbers: fix or remove it")
         chosen.append(place)
         rows.append(row)
     return np.array(chosen, np.int64), np.array(rows, np.float32)
@@ -92,17 +94,17 @@ def _of_tensors(path: Path, places: dict[str, int]) -> Found:
     try:
         tables = [table for table in load_file(path).values() if table.ndim == 2]
     except (OSError, SafetensorError) as error:
-        raise DataError(f"{path}: the vectors cannot be read ({error})") from None
+        raise DataError(f"{path}: the vectors cannot be read ({error}): choose another file") from None
     names = _names_beside(path)
     if len(tables) != 1 or len(tables[0]) != len(names):
-        raise DataError(f"{path}: does not hold one table with a row for each of {len(names):,} words")
+        raise DataError(f"{path}: must hold one table with a row for each of its {len(names):,} words")
     if not tables[0].shape[1]:
-        raise DataError(f"{path}: its vectors have no numbers")
+        raise DataError(f"{path}: its vectors have no numbers: choose another file")
     chosen = [(places[word], row) for row, word in enumerate(names) if word in places]
     at = np.array(chosen, np.int64).reshape(-1, 2)
     vectors = tables[0][at[:, 1]].float()
     if not (vectors.abs() <= LARGEST).all():
-        raise DataError(f"{path}: has numbers that are not finite, or too large")
+        raise DataError(f"{path}: has numbers that are not finite, or too large: choose another file")
     return at[:, 0], vectors.numpy()
 
 
@@ -117,6 +119,10 @@ def _names_beside(path: Path) -> list[str]:
         numbers = json.loads(tokenizer.read_text("utf-8"))["model"]["vocab"]
         return sorted(numbers, key=numbers.__getitem__)
     except OSError:
-        raise DataError(f"{path}: there is no vocab.txt or tokenizer.json beside it") from None
+        raise DataError(
+            f"{path}: no vocab.txt or tokenizer.json next to it: add the file that lists its words"
+        ) from None
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise DataError(f"{tokenizer}: is not a tokenizer with a vocabulary") from None
+        raise DataError(
+            f"{tokenizer}: is not a tokenizer with a vocabulary: add a vocab.txt instead"
+        ) from None

@@ -31,26 +31,30 @@ FIRST = 2
 class WordsConfig(Config):
     """The vocabulary and the vectors of its words."""
 
-    lowercase: bool = setting(True, "lower-case the texts first")
-    shortest_word: int = setting(1, "pass over words of fewer characters", at_least=1)
+    lowercase: bool = setting(True, "convert texts to lower case first")
+    shortest_word: int = setting(1, "ignore words of fewer characters", at_least=1)
     min_df: int | float = setting(
-        2, "keep words found in at least so many texts; below 1: a share", at_least=0
+        2, "keep words that occur in at least this many texts; below 1: a share of the texts", at_least=0
     )
-    max_df: int | float = setting(1, "keep words found in at most so many texts; up to 1: a share", above=0)
-    max_words: int | None = setting(None, "keep this many of the most frequent words; none: all", at_least=1)
-    vocabulary: str | None = setting(None, "file with a word on each line: keep no others", names_file=True)
+    max_df: int | float = setting(
+        1, "keep words that occur in at most this many texts; up to 1: a share of the texts", above=0
+    )
+    max_words: int | None = setting(
+        None, "largest vocabulary, of the most frequent words; none: all words", at_least=1
+    )
+    vocabulary: str | None = setting(None, "file with one word per line: ignore all others", names_file=True)
     unknown: str = setting(
-        "mark", "words outside the vocabulary share one vector (mark) or are left out (drop)",
+        "mark", "treatment of words outside the vocabulary: one shared vector (mark), or left out (drop)",
         choices=("mark", "drop"),
     )  # fmt: skip
-    dimension: int = setting(300, "numbers in the vector of a word", at_least=1)
+    dimension: int = setting(300, "dimension of the word vectors", at_least=1)
     vectors: str | None = setting(
         None,
-        "pretrained vectors: text of GloVe or word2vec, or .safetensors; none: random",
+        "file of pretrained word vectors: GloVe or word2vec text, or .safetensors; none: random",
         names_file=True,
     )
-    spread: float = setting(0.1, "standard deviation of random vectors", above=0)
-    trainable: bool = setting(True, "go on training the vectors")
+    spread: float = setting(0.1, "standard deviation of random word vectors", above=0)
+    trainable: bool = setting(True, "train the word vectors too; false: keep them as they are")
 
     def tfidf(self) -> TfidfConfig:
         """The settings under which the vocabulary is counted."""
@@ -138,7 +142,7 @@ class Words:
         if "kept" in arrays:
             kept = np.asarray(arrays["kept"], np.int32).reshape(-1)
             if len(kept) and (kept.min() < 0 or kept.max() >= tfidf.n_features):
-                raise DataError("the words kept are not in the vocabulary")
+                raise DataError("the words kept are not in the vocabulary: train it again")
         return cls(config, tfidf, kept)
 
 
@@ -149,7 +153,9 @@ def _listed(path: Path, tfidf: Tfidf) -> npt.NDArray[np.int32]:
         raise DataError(f"{path}: the vocabulary cannot be read ({error})") from None
     chosen = [place for place, word in enumerate(tfidf.vocabulary) if word in wanted]
     if not chosen:
-        raise DataError(f"{path}: lists none of the words of the texts")
+        raise DataError(
+            f"{path}: lists none of the words of the texts: give one word per line, in lower case"
+        )
     return np.array(chosen, np.int32)
 
 

@@ -95,5 +95,7 @@ def _cluster_sizes(labels: int, config: TreeConfig) -> list[int]:
         return [size for size in sizes if size < labels]  # a power of two may pass the number of labels
     sizes = [size for size in config.levels if size != labels]
     if sizes and sizes[-1] > labels:
-        raise ConfigError(f"tree.levels asks for {sizes[-1]:,} clusters but {labels:,} labels have examples")
+        raise ConfigError(
+            f"tree.levels asks for {sizes[-1]:,} clusters but only {labels:,} labels have examples: lower it"
+        )
     return sizes

@@ -36,12 +36,12 @@ class LabelTree:
         if nodes != len(self.labels):
             raise DataError(f"the label tree has {nodes:,} leaves for {len(self.labels):,} labels")
         if len(np.unique(self.labels)) != nodes:
-            raise DataError("a label stands twice in the label tree")
+            raise DataError("a label occurs twice in the label tree: list each label once")
 
     def check_ids(self, labels: int) -> None:
         """Refuses a tree whose label ids do not lie below ``labels``."""
         if len(self.labels) and (self.labels.min() < 0 or self.labels.max() >= labels):
-            raise DataError(f"the label tree names labels outside 0…{labels - 1}")
+            raise DataError(f"the label tree has label ids outside 0…{labels - 1}")
 
     @property
     def depth(self) -> int:
@@ -170,7 +170,7 @@ def _ancestry(name: str, parents: Mapping[str, str | None]) -> list[str]:
     path, seen = [name], {name}
     while (parent := parents.get(path[-1])) is not None:
         if parent in seen:
-            raise DataError(f"the taxonomy has a circle at {parent!r}")
+            raise DataError(f"the taxonomy has a cycle at {parent!r}: remove one of its lines")
         path.append(parent)
         seen.add(parent)
     return path[::-1]
