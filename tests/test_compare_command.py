@@ -294,7 +294,8 @@ def test_the_former_names_work_and_name_the_new_ones(train, tmp_path, run):
     assert outcome.code == 2 and outcome.err.startswith("--study is now --ablation\n")
     assert "there is no ablation 'xml-cnn-table-6'" in outcome.err
     with pytest.warns(
-        FutureWarning, match=r"treetop\.studies\.load_study is now treetop\.ablations\.load_ablation"
+        FutureWarning,
+        match=r"load_study is deprecated: use treetop\.ablations\.load_ablation",
     ):
         assert treetop.studies.load_study("xml-cnn-table-7") == load_ablation("xml-cnn-table-7")
     with pytest.raises(AttributeError, match="no attribute 'load'"):

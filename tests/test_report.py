@@ -456,7 +456,7 @@ def test_features_are_reported_without_examples(tmp_path):
 def test_the_former_import_works_and_names_the_new_one():
     from treetop.report import pages
 
-    with pytest.warns(FutureWarning, match=r"is now treetop\.report\.build\.write_report"):
+    with pytest.warns(FutureWarning, match=r"is deprecated: use treetop\.report\.build\.write_report"):
         assert pages.write_report is write_report
     with pytest.raises(AttributeError, match="no attribute 'write'"):
         pages.write  # noqa: B018

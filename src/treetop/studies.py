@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from . import ablations
+from .deprecation import warn_renamed
 
 _RENAMED = {"Study": "Ablation", "load_study": "load_ablation", "study_names": "ablation_names"}
 
@@ -14,5 +14,5 @@ def __getattr__(name: str) -> Any:
     new = _RENAMED.get(name, name)
     if new.startswith("_") or not hasattr(ablations, new):
         raise AttributeError(f"module 'treetop.studies' has no attribute {name!r}")
-    warnings.warn(f"treetop.studies.{name} is now treetop.ablations.{new}", FutureWarning, stacklevel=2)
+    warn_renamed(f"treetop.studies.{name}", f"treetop.ablations.{new}")
     return getattr(ablations, new)

@@ -76,7 +76,9 @@ def compare(
     ] = None,
     study: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
     settings: Settings = None,
-    seeds: Annotated[int, typer.Option(metavar="N", min=1, help="Number of seeds: 0 … N-1.")] = 3,
+    seeds: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Number of seeds; runs use the seeds 0 … N-1.")
+    ] = 3,
     report: Annotated[
         Path | None,
         typer.Option(

@@ -13,7 +13,7 @@ from .options import Json, LabelledReading
 from .output import heading, show, show_json, show_table
 
 if TYPE_CHECKING:
-    from ..data.statistics import Comparison, Spread, Statistics
+    from ..data.statistics import CountSummary, DatasetComparison, Statistics
 
 
 def data_info(
@@ -59,8 +59,8 @@ def _sizes(s: Statistics) -> list[tuple[str, str]]:
     if s.occurrences:
         rows += [
             ("labels", f"{s.labels:,} ({s.labels_used:,} used, {counted(s.occurrences, 'occurrence')})"),
-            ("labels per text", _spread(s.labels_per_text)),
-            ("texts per label", _spread(s.texts_per_label)),
+            ("labels per text", _summary(s.labels_per_text)),
+            ("texts per label", _summary(s.texts_per_label)),
             ("in the most frequent 10 % of labels", f"{100 * s.head_share:.1f} % of all occurrences"),
             ("texts without labels", f"{s.texts_without_labels:,}"),
         ]
@@ -68,18 +68,18 @@ def _sizes(s: Statistics) -> list[tuple[str, str]]:
         rows.append(("labels", "none"))
     if s.words_per_text is not None:
         rows += [
-            ("words per text", _spread(s.words_per_text)),
+            ("words per text", _summary(s.words_per_text)),
             ("empty texts", f"{s.empty_texts:,}"),
             ("texts that repeat an earlier one", f"{s.duplicate_texts:,}"),
         ]
     return rows
 
 
-def _spread(spread: Spread) -> str:
-    return f"mean {spread.mean:,.2f}, median {spread.median:,g}, max {spread.max:,}"
+def _summary(counts: CountSummary) -> str:
+    return f"mean {counts.mean:,.2f}, median {counts.median:,g}, max {counts.max:,}"
 
 
-def _comparison(c: Comparison) -> list[tuple[str, str]]:
+def _comparison(c: DatasetComparison) -> list[tuple[str, str]]:
     rows = [("examples", f"{c.examples:,}")]
     if c.duplicate_texts is not None:
         rows.append(("texts in both", f"{c.duplicate_texts:,}"))

@@ -22,7 +22,7 @@ _BUCKETS = ((1, 1), (2, 5), (6, 10), (11, 100), (101, 1000), (1001, None))
 
 
 @dataclass(frozen=True)
-class Spread:
+class CountSummary:
     """A distribution of counts in three numbers; 0 if it is empty."""
 
     mean: float
@@ -41,7 +41,7 @@ class Bucket:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class DatasetComparison:
     """A second split, compared with the first."""
 
     examples: int
@@ -67,18 +67,18 @@ class Statistics:
     labels_used: int
     occurrences: int
     """The number of pairs of a text and one of its labels."""
-    labels_per_text: Spread
+    labels_per_text: CountSummary
     texts_without_labels: int
-    texts_per_label: Spread
+    texts_per_label: CountSummary
     """Over the labels that are used."""
     buckets: tuple[Bucket, ...]
     head_share: float
     """The share of occurrences that belong to the most frequent tenth of the used labels."""
-    words_per_text: Spread | None
+    words_per_text: CountSummary | None
     empty_texts: int | None
     duplicate_texts: int | None
     """Texts that repeat an earlier one exactly."""
-    other: Comparison | None = None
+    other: DatasetComparison | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain nested dictionaries, ready for JSON."""
@@ -101,12 +101,12 @@ def describe(dataset: Dataset, other: Dataset | None = None) -> Statistics:
         labels=len(dataset.labels),
         labels_used=len(used),
         occurrences=occurrences,
-        labels_per_text=_spread(per_text),
+        labels_per_text=_summary(per_text),
         texts_without_labels=int((per_text == 0).sum()),
-        texts_per_label=_spread(used),
+        texts_per_label=_summary(used),
         buckets=frequency_buckets(used),
         head_share=_share(head, occurrences),
-        words_per_text=None if words is None else _spread(words),
+        words_per_text=None if words is None else _summary(words),
         empty_texts=None if words is None else int((words == 0).sum()),
         duplicate_texts=None if hashes is None else len(hashes) - len(np.unique(hashes)),
         other=None if other is None else _compare(dataset, other, hashes),
@@ -153,10 +153,10 @@ def long_tail_plot(counts: npt.ArrayLike, width: int = 64, height: int = 14) -> 
     return "\n".join([*lines, f"{'':>{gutter}} └{'─' * columns}", f"{'':>{gutter}}  {axis}"])
 
 
-def _spread(counts: Counts) -> Spread:
+def _summary(counts: Counts) -> CountSummary:
     if not len(counts):
-        return Spread(0.0, 0.0, 0)
-    return Spread(float(counts.mean()), float(np.median(counts)), int(counts.max()))
+        return CountSummary(0.0, 0.0, 0)
+    return CountSummary(float(counts.mean()), float(np.median(counts)), int(counts.max()))
 
 
 def frequency_buckets(used: Counts) -> tuple[Bucket, ...]:
@@ -169,11 +169,11 @@ def frequency_buckets(used: Counts) -> tuple[Bucket, ...]:
     return tuple(buckets)
 
 
-def _compare(first: Dataset, second: Dataset, hashes: npt.NDArray[np.uint64] | None) -> Comparison:
+def _compare(first: Dataset, second: Dataset, hashes: npt.NDArray[np.uint64] | None) -> DatasetComparison:
     seen = {name for name, count in zip(first.labels, first.label_counts.tolist(), strict=True) if count}
     pairs = zip(second.labels, second.label_counts.tolist(), strict=True)
     unseen = [count for name, count in pairs if count and name not in seen]
-    return Comparison(
+    return DatasetComparison(
         examples=len(second),
         duplicate_texts=None
         if hashes is None or second.texts is None

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
+from ..deprecation import warn_renamed
 from . import build
 
 
 def __getattr__(name: str) -> Any:
     if name != "write_report":
         raise AttributeError(f"module 'treetop.report.pages' has no attribute {name!r}")
-    warnings.warn(
-        "treetop.report.pages.write_report is now treetop.report.build.write_report",
-        FutureWarning,
-        stacklevel=2,
-    )
+    warn_renamed("treetop.report.pages.write_report", "treetop.report.build.write_report")
     return build.write_report

@@ -4,7 +4,7 @@
     splits = builtin.build("synthetic", like="wiki10-31k", scale=0.1)   # {"train": Dataset, "test": Dataset}
     builtin.default_recipe("synthetic").settings()                     # the options, their defaults and help
 
-A new data set is one file with a `Recipe` and one row here; the file is imported on first use.
+A new data set is one file with a `CorpusRecipe` and one row here; the file is imported on first use.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...errors import DataError
 from ..dataset import Dataset
 
 if TYPE_CHECKING:
-    from .recipe import Recipe
+    from .recipe import CorpusRecipe
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class Builder:
     recipe: str
     description: str
 
-    def load(self) -> type[Recipe]:
+    def load(self) -> type[CorpusRecipe]:
         """The recipe's class."""
         return cast(
-            "type[Recipe]", getattr(importlib.import_module(f".{self.module}", __name__), self.recipe)
+            "type[CorpusRecipe]", getattr(importlib.import_module(f".{self.module}", __name__), self.recipe)
         )
 
 
@@ -54,7 +54,7 @@ NAMES = {name: builder.description for name, builder in BUILDERS.items()}
 """The names of the data sets, with one-line descriptions."""
 
 
-def default_recipe(name: str) -> Recipe:
+def default_recipe(name: str) -> CorpusRecipe:
     """The recipe of a data set with its default options."""
     if name not in BUILDERS:
         raise DataError(f"there is no built-in data set {name!r}: choose one of {', '.join(BUILDERS)}")

@@ -16,7 +16,7 @@ from ..dataset import Dataset
 
 
 @dataclass(frozen=True)
-class Recipe(Config, ABC):
+class CorpusRecipe(Config, ABC):
     """The options of a built-in data set, and how it is built from them."""
 
     @abstractmethod
@@ -25,7 +25,7 @@ class Recipe(Config, ABC):
 
 
 @dataclass(frozen=True)
-class GroupedTexts(Recipe):
+class GroupedTexts(CorpusRecipe):
     """A recipe for texts in groups of near-duplicates: all texts of a group are in the same split."""
 
     test_fraction: float = setting(0.2, "share of the texts held out for testing", above=0, at_most=0.9)

@@ -24,7 +24,7 @@ from scipy import sparse
 from ...config import setting
 from ...strings import Strings
 from ..dataset import Dataset
-from .recipe import Recipe
+from .recipe import CorpusRecipe
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
@@ -67,7 +67,7 @@ CHUNK = 4_000_000  # words drawn at a time: bounds the working memory
 
 
 @dataclass(frozen=True)
-class Synthetic(Recipe):
+class Synthetic(CorpusRecipe):
     """Random data with the published size and shape of a benchmark."""
 
     like: str = setting("eurlex-4k", "benchmark to resemble", choices=tuple(BENCHMARKS))
