@@ -47,10 +47,10 @@ TEXTS, LABELS, LABELS_OF_A_TEXT = 490_449, 670_091, 5
 LEVELS = (128, 2_048, 32_768)
 """Clusters on the levels that XR-Transformer fine-tunes."""
 PUBLISHED_STEPS = (4_000, 4_000, 12_000)
-"""Of 256 texts, on each of these levels."""
+"""Steps of 256 texts on each of these levels."""
 PUBLISHED_EPOCHS = {"flat": 55, "lightxml": 15, "cascadexml": 15, "attention-xml": 10}
-LIGHT_CLUSTERS, LIGHT_HIDDEN, LIGHT_VISITED = 8_192, 400, 75
-CASCADE_LEVELS, CASCADE_CHOSEN = (1_024, 8_192, 65_536, LABELS), (128, 256, 400)
+LIGHT_CLUSTERS, LIGHT_HIDDEN, LIGHT_BEAM = 8_192, 400, 75
+CASCADE_LEVELS, CASCADE_BEAMS = (1_024, 8_192, 65_536, LABELS), (128, 256, 400)
 CASCADE_DROPOUTS, CASCADE_TAPS = (0.2, 0.25, 0.4, 0.5), (5, 6, 8, 10, 12)
 ATTENTION_CLUSTERS, WORDS, DIMENSION = 131_072, 500_000, 300
 ROWS = ("flat", "xr", "lightxml", "lightxml-sparse", "cascadexml", "cascadexml-sparse", "attention-xml")
@@ -96,7 +96,7 @@ def spread(nodes: int, above: int) -> np.ndarray:
 
 
 def light(encoder: Encoder, *, sparse: bool) -> HeadedEncoder:
-    sizes = {"hidden": LIGHT_HIDDEN, "visited": LIGHT_VISITED}
+    sizes = {"hidden": LIGHT_HIDDEN, "visited": LIGHT_BEAM}
     parents = spread(LABELS, LIGHT_CLUSTERS)
     return HeadedEncoder(
         encoder, ClusterHead(encoder.width, parents, activation="none", sparse=sparse, **sizes)
@@ -108,7 +108,7 @@ def cascade(encoder: Encoder, *, sparse: bool) -> CascadeNetwork:
     head = CascadeHead(
         encoder.width,
         parents,
-        chosen=CASCADE_CHOSEN,
+        chosen=CASCADE_BEAMS,
         dropouts=CASCADE_DROPOUTS,
         score="weighted",
         sparse=sparse,
@@ -126,7 +126,7 @@ def attention() -> AttentionNetwork:
 def seconds_of_an_epoch(
     network: Network, examples: Examples, options: argparse.Namespace, rates: tuple[str, ...]
 ) -> tuple[float, float]:
-    """And the peak memory in GB."""
+    """Seconds per epoch, and the peak memory in GB."""
     settings = TrainingConfig(learning_rate=1e-5, rates=rates)
     settings = settings.replace_settings(named(options.settings))
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")

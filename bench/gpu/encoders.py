@@ -33,7 +33,7 @@ from treetop.neural.training import Training
 SHAPES = {"bert-base": (12, 768, 12, 3072), "minilm": (6, 384, 12, 1536)}
 """Layers, width, heads, width of the inner layer."""
 LABELS = 5
-"""Per text."""
+"""Labels per text."""
 KINDS = {
     "attention": ("fmha", "flash", "sdpa", "attention"),
     "matrix products": ("nvjet", "gemm", "cutlass", "xmma"),

@@ -27,7 +27,7 @@ ROUNDS = 10
 
 
 def at_once(loss: str, hidden: Tensor, weight: Tensor, bias: Tensor, positives: Positives) -> Tensor:
-    """By autograd, which keeps the scores and targets of all labels for the gradients."""
+    """The loss by autograd, which keeps the scores and targets of all labels for the gradients."""
     scores = functional.linear(hidden, weight.to(hidden.dtype), bias.to(hidden.dtype)).float()
     targets = torch.zeros_like(scores)
     targets[positives.texts, positives.labels] = positives.weights

@@ -11,7 +11,7 @@ from treetop.report.plots import legend, log_axis, look, new_figure, styled, wri
 
 
 def draw(sets: dict[str, Runs], file: Path) -> None:
-    """Up and to the left is better."""
+    """Draws the panels; better methods are further up and to the left."""
     methods = [name for name in METHODS if any(name in runs for runs in sets.values())]
     with styled("drawing the league table"):
         figure, panels = new_figure(2 * len(sets), 4.2 + 0.11 * len(methods))

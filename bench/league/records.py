@@ -16,7 +16,7 @@ from treetop.methods import METHODS, method_class
 
 RECORDS = Path(__file__).parents[1] / "records" / "league"
 ELSEWHERE = ("config", "epochs", "treetop")
-"""Of what `treetop compare` keeps: stored as changed settings, not at all, and as the commit."""
+"""Fields of `treetop compare` left out of records; the changed settings and the commit replace two."""
 Record = dict[str, Any]
 Runs = dict[str, list[Record]]
 """The runs of each method, by seed."""
@@ -28,7 +28,7 @@ def read_all() -> dict[str, Runs]:
 
 
 def read(file: Path) -> Runs:
-    """In the order of `treetop methods`."""
+    """The runs in the file, with methods in the order of `treetop methods`."""
     lines = file.read_text("utf-8").splitlines() if file.exists() else []
     runs: Runs = {}
     for record in map(json.loads, lines):
@@ -37,7 +37,7 @@ def read(file: Path) -> Runs:
 
 
 def add(folder: Path, file: Path, machine: str, stamp: dict[str, str]) -> None:
-    """Takes in the runs that `treetop compare` left in a folder, in place of older ones."""
+    """Adds the runs that `treetop compare` wrote to a folder, in place of older ones."""
     runs = read(file)
     for path in sorted(folder.glob("*.json")):
         record = made_record(json.loads(path.read_text("utf-8")), machine, stamp)
@@ -77,7 +77,7 @@ def changed(method: str, config: dict[str, Any]) -> dict[str, Any]:
 
 
 def values(runs: list[Record], name: str) -> list[float]:
-    """Of each run a metric, or a resource by its name on the page; the speed of all together."""
+    """A metric of each run, or a resource by its name on the page; the speed is that of all runs together."""
     match name:
         case "train s":
             return [run["train_seconds"] for run in runs]

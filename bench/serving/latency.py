@@ -28,7 +28,7 @@ from common.options import add_settings, named, parser_for
 
 
 def milliseconds(task: Callable[[], Any]) -> float:
-    """Of one call."""
+    """Duration of one call."""
     start = time.perf_counter()
     task()
     return 1000 * (time.perf_counter() - start)

@@ -20,7 +20,7 @@ TICK_S = 0.001
 
 @dataclass
 class Outcome:
-    """The responses."""
+    """What a run of requests got back."""
 
     requested: int
     seconds: float
@@ -28,9 +28,9 @@ class Outcome:
     broken: int = 0
     """Requests whose connection failed or ended before a response."""
     latencies_ms: list[float] = field(default_factory=list)
-    """Of responses with status 200."""
+    """Latencies of responses with status 200."""
     rejected_ms: list[float] = field(default_factory=list)
-    """Of responses with status 429."""
+    """Latencies of responses with status 429."""
     connections: int = 0
 
     def percentile(self, share: float) -> float:
