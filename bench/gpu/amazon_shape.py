@@ -108,7 +108,7 @@ def cascade(encoder: Encoder, *, sparse: bool) -> CascadeNetwork:
     head = CascadeHead(
         encoder.width,
         parents,
-        chosen=CASCADE_CHOSEN,
+        beam=CASCADE_CHOSEN,
         dropouts=CASCADE_DROPOUTS,
         score="weighted",
         sparse=sparse,

@@ -106,7 +106,7 @@ class AttentionXML(NeuralMethod):
                 else:
                     known = 0.0
             odds = self._odds(true, shortlist, number)
-            level.expect(odds - known)
+            level.raise_scores(odds - known)
             known = odds
             self.network.depth = number + 1
             of_level = replace(

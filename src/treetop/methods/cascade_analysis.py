@@ -17,7 +17,7 @@ from ..neural import level_recall as recall
 from ..neural.attention_views import AttentionViews
 from ..neural.batches import Examples
 from ..neural.cascade_network import CascadeNetwork
-from ..neural.device import chosen_device, memory_told, using_threads
+from ..neural.device import chosen_device, clear_memory_errors, using_threads
 from ..neural.inference import InferenceSettings
 from ..neural.pretrained import pretrained
 from .cascadexml import CascadeXML
@@ -44,7 +44,7 @@ def level_recall(model: CascadeXML, data: Dataset | Any) -> list[dict[str, float
     if not Y.nnz:
         raise DataError(f"{data.source}: no text has a label that the model knows: give other texts")
     inference = inference_settings(config, chosen_device(config.device), int8=config.transformer.int8)
-    with using_threads(model.threads), memory_told():
+    with using_threads(model.threads), clear_memory_errors():
         examples = Examples(model.reader.tokens(dataset.texts, threads=model.threads), Y)
         return recall.level_recall(network, examples, inference)
 
@@ -64,6 +64,6 @@ def attention_views(
     if published:
         encoder, _ = pretrained(config.transformer, config.max_length)
     inference = InferenceSettings(config.batch_size, chosen_device(config.device), torch.float32)
-    with using_threads(model.threads), memory_told():
+    with using_threads(model.threads), clear_memory_errors():
         examples = Examples(reader.tokens(dataset.texts, threads=model.threads))
         return views.attention_views(encoder, examples, network.taps if layers is None else layers, inference)

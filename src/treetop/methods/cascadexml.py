@@ -113,7 +113,7 @@ class CascadeXML(NeuralMethod):
         head = CascadeHead(
             encoder.width,
             self.clusters.parents,
-            chosen=lengthened(config.beam, levels - 1),
+            beam=lengthened(config.beam, levels - 1),
             dropouts=lengthened(config.dropouts, levels),
             score=config.score,
             bits=config.head_bits,

@@ -58,7 +58,7 @@ class TrainingTask:
             validator=self.validator,
             states=TrainingStates(self.checkpoint),
             on_epoch=self.on_epoch,
-            which=self.part,
+            part=self.part,
         )
         return training.run(self.title)
 

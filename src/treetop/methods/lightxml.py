@@ -108,7 +108,7 @@ class LightXML(NeuralMethod):
             self.clusters.parents[-1],
             hidden=config.hidden,
             activation=config.activation,
-            visited=config.beam,
+            beam=config.beam,
             bits=config.head_bits,
             sparse=config.sparse,
         )

@@ -25,7 +25,7 @@ from ..metrics import Metrics, evaluate, inverse_propensity, parse_metric
 from ..neural.arrays import load_weights, to_array
 from ..neural.batches import Examples
 from ..neural.config import training_settings
-from ..neural.device import chosen_device, memory_told, seeded, using_threads
+from ..neural.device import chosen_device, clear_memory_errors, seeded, using_threads
 from ..neural.heads import Head
 from ..neural.inference import rank
 from ..neural.network import Network
@@ -123,7 +123,7 @@ class NeuralMethod(Method):
         terms = self._ranker_terms(texts)
         self.clusters = self._cluster(dataset, Y, terms)
 
-        with using_threads(threads), memory_told(), seeded(config.seed, device):
+        with using_threads(threads), clear_memory_errors(), seeded(config.seed, device):
             self.network = self._build(len(self.used), trained=False)
             checkpoint = self._checkpoint_name(dataset, validation, tokens, Y)
             real = dataset[dataset.example_rows()]
@@ -290,7 +290,7 @@ class NeuralMethod(Method):
 
     def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
         assert dataset.texts is not None and self.network is not None
-        with using_threads(self.threads), memory_told():
+        with using_threads(self.threads), clear_memory_errors():
             examples = self._examples(dataset.texts)
             if self.ranker is None:
                 return self._rank_by_network(examples, k, int8=self._int8)
@@ -309,7 +309,7 @@ class NeuralMethod(Method):
     def _rank_by_network(self, examples: Examples, k: int, *, int8: bool = False) -> Ranked:
         assert self.network is not None
         inference = inference_settings(self.config, chosen_device(self.config.device), int8=int8)
-        with using_threads(self.threads), memory_told():
+        with using_threads(self.threads), clear_memory_errors():
             found = rank(self.network, examples, min(k, len(self.used)), inference)
         return self._with_own_labels(found)
 
