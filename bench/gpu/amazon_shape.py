@@ -96,7 +96,7 @@ def spread(nodes: int, above: int) -> np.ndarray:
 
 
 def light(encoder: Encoder, *, sparse: bool) -> HeadedEncoder:
-    sizes = {"hidden": LIGHT_HIDDEN, "visited": LIGHT_VISITED}
+    sizes = {"hidden": LIGHT_HIDDEN, "beam": LIGHT_VISITED}
     parents = spread(LABELS, LIGHT_CLUSTERS)
     return HeadedEncoder(
         encoder, ClusterHead(encoder.width, parents, activation="none", sparse=sparse, **sizes)

@@ -1,4 +1,4 @@
-"""What a trained CascadeXML model does inside: recall of its levels, attention of its first token."""
+"""Analysis of a trained CascadeXML model: recall of its levels, attention of its first token."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from .inputs import Inputs
 
 
 def level_recall(model: CascadeXML, data: Dataset | Any) -> list[dict[str, float]]:
-    """How much of the truth each level passes on to the next, on labelled texts, from the top.
+    """The recall of each level on labelled texts, from the top.
 
-    ``level``, its number of ``nodes``, the mean number ``chosen`` for a text, and the ``recall``: the
-    percentage of the true nodes among them. The last level is that of the labels, of which those below a
-    chosen cluster are chosen. Labels that the network does not know are ignored.
+    ``level``, its number of ``nodes``, the mean number ``chosen`` (in the beam) per text, and the ``recall``:
+    the percentage of true nodes that are chosen. On the last level, all labels below a chosen cluster count.
+    Labels that the network does not know are ignored.
     """
     known = model.known_labels
     data = labelled(data, "level_recall needs")
@@ -52,9 +52,9 @@ def level_recall(model: CascadeXML, data: Dataset | Any) -> list[dict[str, float
 def attention_views(
     model: CascadeXML, inputs: Inputs, layers: Iterable[int] | None = None, *, published: bool = False
 ) -> AttentionViews:
-    """What the first token of some texts attends to, in ``layers``; by default in those that levels see.
+    """The attention of the first token of texts in ``layers``, by default those that the levels use.
 
-    ``published``: by the encoder as it was before training, to compare with. Always in 32 bits.
+    ``published``: by the encoder before fine-tuning, for comparison. Always in 32 bits.
     """
     model.check_trained()
     dataset = model.input_set(inputs)

@@ -2,7 +2,7 @@
 
     clusters  G(e) = σ(W_g e + b_g)                                          Eq. 1 of LightXML: bce over all
     sampled   S = labels of the best clusters by G, and of the true ones     Eq. 2
-    labels    D(e) = σ(E_S h + b_S),  h = W_h e + b_h                        Eq. 3 to 5 with biases: bce over S
+    labels    D(e) = σ(E_S h + b_S),  h = W_h e + b_h                        Eq. 3–5 with biases: bce over S
     score     G of a label's cluster times D of the label
 
 The sample of a text changes with every step (dynamic negatives). `static_negatives` trains the clusters first

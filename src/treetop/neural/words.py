@@ -153,9 +153,7 @@ def _terms_in_file(path: Path, tfidf: Tfidf) -> npt.NDArray[np.int32]:
         raise DataError(f"{path}: the vocabulary cannot be read ({error})") from None
     kept = [place for place, word in enumerate(tfidf.vocabulary) if word in words]
     if not kept:
-        raise DataError(
-            f"{path}: lists none of the words of the texts: give one word per line, in lower case"
-        )
+        raise DataError(f"{path}: lists none of the words of the texts: list some, one per line")
     return np.array(kept, np.int32)
 
 
