@@ -111,7 +111,7 @@ def test_levels_have_the_loss_of_the_last_one_searched():
     torch.manual_seed(0)
     top = AttentionNetwork(nn.Embedding(9, 4), SMALL, np.zeros(3, np.int64), first=True)
     below = AttentionNetwork(nn.Embedding(9, 4), SMALL, np.array([1, 0, 1, 1, 2]), first=False)
-    levels = AttentionLevels([top, below], chosen=2).eval()
+    levels = AttentionLevels([top, below], beam=2).eval()
     batch = batch_of(
         np.random.default_rng(0), [3, 2], [(0, 2), (1, 1)], parents=torch.tensor([[2, 0], [1, 3]])
     )
@@ -145,7 +145,7 @@ def test_scores_are_products_down_the_path():
     top = AttentionNetwork(words, SMALL, np.zeros(3, np.int64), first=True)
     parents = np.array([1, 0, 1, 1, 2])
     below = AttentionNetwork(nn.Embedding(9, 4), SMALL, parents, first=False)
-    levels = AttentionLevels([top, below], chosen=2).eval()
+    levels = AttentionLevels([top, below], beam=2).eval()
     batch = batch_of(np.random.default_rng(2), [3, 2], [(0, 3), (1, 1)])
     with torch.no_grad():
         upper = torch.sigmoid(top.attention(top.states(batch), batch.lengths))

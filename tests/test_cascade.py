@@ -68,7 +68,7 @@ def test_the_loss_by_hand():
 
 
 def test_sparse_gradients_are_the_dense_ones():
-    dense, sparse = head(chosen=[1, 1]), head(chosen=[1, 1], sparse=True)
+    dense, sparse = head(beam=[1, 1]), head(beam=[1, 1], sparse=True)
     sparse.load_state_dict(dense.state_dict())
     vectors, positives = vectors_of(2), positives_of([0, 1], [4])
     losses = [made.loss(vectors, positives) for made in (dense, sparse)]
@@ -112,7 +112,7 @@ def test_nodes_are_counted_level_by_level():
 
 def test_no_node_outside_the_beam_is_sampled():
     """One of three nodes is chosen, and has two children: no more are there for the next level."""
-    made, vector = head(chosen=[1, 6]), torch.randn(2, 4)
+    made, vector = head(beam=[1, 6]), torch.randn(2, 4)
     above = torch.tensor([[True, False, False], [False, False, True]])
     found = made._sampled(1, vector, above, positives_of([1], [4]))
     assert found.tolist() == [[True, True, False, False, False, False], [False] * 4 + [True, True]]

@@ -23,7 +23,7 @@ def with_gradient(*values: float) -> nn.Parameter:
 
 def shortened(clipping: Clipping, norm: float) -> float:
     parameter = with_gradient(norm)
-    clipping.shorten([parameter])
+    clipping.clip([parameter])
     return float(parameter.grad)
 
 
@@ -34,7 +34,7 @@ def test_a_given_limit_is_that_of_torch():
         for one, other in zip(ours, theirs, strict=True):
             one.grad = torch.randn_like(one)
             other.grad = one.grad.clone()
-        Clipping(TrainingConfig(clip=limit), HERE).shorten([*ours, nn.Parameter(torch.zeros(9))])
+        Clipping(TrainingConfig(clip=limit), HERE).clip([*ours, nn.Parameter(torch.zeros(9))])
         nn.utils.clip_grad_norm_(theirs, limit)
         for one, other in zip(ours, theirs, strict=True):
             assert torch.equal(one.grad, other.grad)
@@ -46,7 +46,7 @@ def test_rows_of_sparse_tables_and_narrow_weights_count():
     (3 * table(rows)).sum().backward()
     narrow = nn.Parameter(torch.zeros(1, dtype=torch.bfloat16))
     narrow.grad = torch.full_like(narrow, 8)
-    Clipping(TrainingConfig(clip=1), HERE).shorten([*table.parameters(), narrow])
+    Clipping(TrainingConfig(clip=1), HERE).clip([*table.parameters(), narrow])
     assert table.weight.grad.to_dense().flatten().tolist() == pytest.approx([0, 0, 0.6, 0])
     assert narrow.grad.item() == pytest.approx(0.8, rel=1e-2)
 

@@ -94,7 +94,7 @@ def test_few_labels_of_many_are_scored_alone(monkeypatch):
 
 
 def test_gradients_reach_only_what_is_sampled():
-    made, vectors = head(visited=1), torch.randn(1, 5)
+    made, vectors = head(beam=1), torch.randn(1, 5)
     made.loss(vectors, positives_of([1, 2])).backward()
     assert set(np.flatnonzero(made.labels.weight.grad.abs().sum(1).numpy())) == {1, 2}
 
@@ -111,7 +111,7 @@ def test_scores_begin_with_frequencies():
 
 
 def test_sparse_gradients_are_the_dense_ones():
-    dense, sparse = head(visited=1), head(visited=1, sparse=True)
+    dense, sparse = head(beam=1), head(beam=1, sparse=True)
     sparse.load_state_dict(dense.state_dict())
     vectors = torch.randn(2, 5)
     for made in (dense, sparse):

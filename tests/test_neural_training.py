@@ -172,7 +172,7 @@ def test_a_killed_training_ends_the_same_when_it_is_resumed(
 )
 def test_a_state_of_other_data_or_settings_is_not_used(train, tmp_path, monkeypatch, rows, settings):
     settings = {"validation_set": slice(30)} | settings
-    monkeypatch.setattr(Training, "_settle", lambda self: (_ for _ in ()).throw(KilledError))
+    monkeypatch.setattr(Training, "_restore_best", lambda self: (_ for _ in ()).throw(KilledError))
     with pytest.raises(KilledError), checkpoints.keeping(tmp_path / "kept", resume=True):
         fitted(train, validation_set=train[:30])
     monkeypatch.undo()
@@ -253,7 +253,7 @@ model = treetop.make("kim-cnn", **settings, save_every=save_every)
 move = Training._move
 
 def stopping(self):
-    if self.course.step == steps:
+    if self.progress.step == steps:
         raise SystemExit
     move(self)
 

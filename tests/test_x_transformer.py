@@ -91,7 +91,7 @@ def test_negatives(train):
     from treetop.sparse import binarize
 
     true = binarize(relevance_chain(train.Y, model.tree)[0])
-    indptr, nodes, _ = model._visited(vectors)
+    indptr, nodes, _ = model._best_clusters(vectors)
     found = {}
     for scheme in ("tfn", "man", "tfn+man"):
         model.config = model.config.replace_settings({"negatives": scheme})

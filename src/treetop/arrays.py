@@ -1,4 +1,4 @@
-"""Named arrays, as models and checkpoints are kept: names with prefixes, types that are checked, ``.npy``."""
+"""Named arrays of models and checkpoints: prefixes of names, type checks, ``.npy`` files."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ def under_prefix(prefix: str, arrays: Mapping[str, npt.NDArray]) -> dict[str, np
 
 def typed(arrays: Mapping[str, npt.NDArray], types: Mapping[str, type[np.generic]]) -> dict[str, npt.NDArray]:
     """The named arrays, one-dimensional and of exactly these types, as the native core takes them."""
-    chosen = {}
+    checked = {}
     for name, kind in types.items():
         if name not in arrays:
             raise ModelError(f"the array {name} is missing")
         array = arrays[name]
         if array.dtype != kind or array.ndim != 1:
             raise ModelError(f"{name} must be a list of {np.dtype(kind)}, not {array.dtype} {array.shape}")
-        chosen[name] = np.ascontiguousarray(array)
-    return chosen
+        checked[name] = np.ascontiguousarray(array)
+    return checked
 
 
 def write_array(file: BinaryIO, array: npt.NDArray) -> None:
-    """A contiguous array as ``.npy``. `np.save` would not say that a disk is full."""
+    """Writes a contiguous array as ``.npy``. `np.save` would not report a full disk."""
     if array.dtype.hasobject:
         raise ValueError("a model holds arrays of numbers only")
     np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))

@@ -1,8 +1,8 @@
 """Settings: frozen dataclasses that validate themselves. Defaults and help are written once.
 
 A method's config nests the configs of its parts. ``config.replace_settings({"tree.leaf_size": "50"})`` takes
-dotted names, or the last part alone where it is unambiguous, and values as Python objects or as text, so that
-Python keywords, ``--set`` on the command line and a saved manifest all go through the same door.
+dotted names, or their last part where it is unambiguous, and values as Python objects or as text. Python
+keywords, ``--set`` on the command line and saved manifests all use it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if typing.TYPE_CHECKING:
     from typing_extensions import Self
 
 LARGEST = 2**31 - 1
-"""Of whole numbers, where a setting names no other limit: the native core counts with 32 bits."""
+"""Upper limit of integer settings without another: the native core has 32-bit integers."""
 
 
 def setting(
@@ -39,7 +39,7 @@ def setting(
 ) -> Any:
     """A dataclass field with its help text and its allowed values.
 
-    ``names_file``: it names a file or folder that training reads.
+    ``names_file``: whether it names a file or folder that training reads.
     """
     metadata = {
         "help": help,
@@ -74,7 +74,7 @@ class Config:
     """Base of every settings class. Subclasses declare fields with `setting` and `part`."""
 
     renamed: ClassVar[Mapping[str, str | None]] = {}
-    """Settings by the names that they had one version ago; None: a setting that had no effect and is gone."""
+    """Current names of settings by those of one version ago; None: a removed setting without effect."""
 
     def __post_init__(self) -> None:
         types_of = _types_of(type(self))
@@ -85,7 +85,7 @@ class Config:
         self.check()
 
     def check(self) -> None:
-        """Rules between fields; subclasses raise `ConfigError`."""
+        """Checks rules between fields; subclasses raise `ConfigError`."""
 
     def settings(self, prefix: str = "") -> Iterator[Setting]:
         """Every leaf setting, parts included, in order of declaration."""
@@ -113,7 +113,7 @@ class Config:
         raise ConfigError(f"{name} is a group of settings: name one of them")
 
     def replace_settings(self, changes: Mapping[str, Any]) -> Self:
-        """A copy with some settings changed, by dotted or unambiguous short name; all at once."""
+        """A copy with some settings changed at once, by dotted or unambiguous short name."""
         replaced: dict[str, Any] = {}
         inside: dict[str, dict[str, Any]] = {}
         """Changes of each part."""
@@ -138,44 +138,41 @@ class Config:
         return dataclasses.asdict(self)
 
     def changed(self) -> dict[str, Any]:
-        """Settings that differ from the defaults, by their full names."""
-        usual = {item.name: item.value for item in type(self)().settings()}
-        return {item.name: item.value for item in self.settings() if item.value != usual[item.name]}
+        """Settings that differ from the defaults, by full name."""
+        defaults = {item.name: item.value for item in type(self)().settings()}
+        return {item.name: item.value for item in self.settings() if item.value != defaults[item.name]}
 
     def with_stored(self, stored: Mapping[str, Any]) -> Self:
-        """A copy with the settings of a manifest, which an older version may have written."""
+        """A copy with the settings of a manifest, perhaps from an older version."""
         return self.replace_settings(self._current_names(stored))
 
     def _current_names(self, stored: Mapping[str, Any]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        current_values: dict[str, Any] = {}
         for name, value in stored.items():
             current = self.renamed.get(name, name)
             inner = getattr(self, current, None) if current else None
             if current and isinstance(inner, Config) and isinstance(value, Mapping):
-                found[current] = inner._current_names(value)
+                current_values[current] = inner._current_names(value)
             elif current:
-                found[current] = value
-        return found
+                current_values[current] = value
+        return current_values
 
     def has_setting(self, name: str) -> bool:
-        """Whether a dotted or short name, perhaps an old one, is that of a setting here, or of several."""
-        named = (item.name for item in self.settings())
-        return any(name in (full, full.rpartition(".")[2]) for full in (*named, *self._old_names()))
+        """Whether at least one setting has this dotted or short name, perhaps an old one."""
+        names = (item.name for item in self.settings())
+        return any(name in (full, full.rpartition(".")[2]) for full in (*names, *self._old_names()))
 
     def _old_names(self, prefix: str = "") -> dict[str, str | None]:
-        """Old full names and those of today, parts included."""
-        found = {prefix + old: new and prefix + new for old, new in self.renamed.items()}
+        """Current full names by old full names, parts included."""
+        names = {prefix + old: new and prefix + new for old, new in self.renamed.items()}
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if isinstance(value, Config):
-                found |= value._old_names(f"{prefix}{field.name}.")
-        return found
+                names |= value._old_names(f"{prefix}{field.name}.")
+        return names
 
     def full_name(self, name: str) -> str:
-        """The dotted name of a setting, or of a part, that is given by any of its names.
-
-        Empty for a setting that had no effect and is gone.
-        """
+        """The dotted name of a setting or part, from any of its names; empty for a removed setting."""
         if name in {field.name for field in dataclasses.fields(self)}:
             return name
         names = [item.name for item in self.settings()]
@@ -197,14 +194,14 @@ class Config:
 
 
 def lengthened(values: tuple, length: int) -> list:
-    """A list given for the lowest levels, for all ``length`` of them: its first entry holds above."""
+    """A list for the lowest levels, extended to all ``length`` levels by repeating its first entry."""
     if len(values) > length:
         return list(values[len(values) - length :])
     return [values[0]] * (length - len(values)) + list(values)
 
 
 def value_text(value: Any) -> str:
-    """A setting's value as text, such that the setting takes it back."""
+    """A setting's value as text that the setting accepts."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -234,7 +231,7 @@ def _types_of(config: type[Config]) -> dict[str, Any]:
 
 
 def _convert(value: Any, annotation: Any, name: str) -> Any:
-    """``value`` as the annotated type; text is parsed, anything that does not fit is refused."""
+    """``value`` as the annotated type; text is parsed, other types raise an error."""
     if typing.get_origin(annotation) in (types.UnionType, typing.Union):
         options = typing.get_args(annotation)
         is_none = value is None or (isinstance(value, str) and value.lower() in ("none", ""))
@@ -288,8 +285,8 @@ def _check_range(value: Any, field: dataclasses.Field[Any]) -> None:
     limits = field.metadata
     for item in value if isinstance(value, tuple) else (value,):
         if limits.get("choices") and item not in limits["choices"]:
-            listed = ", ".join(str(choice) for choice in limits["choices"])
-            raise ConfigError(f"{field.name} must be one of {listed}, not {item!r}")
+            options = ", ".join(str(choice) for choice in limits["choices"])
+            raise ConfigError(f"{field.name} must be one of {options}, not {item!r}")
         if limits.get("at_least") is not None and item < limits["at_least"]:
             raise ConfigError(f"{field.name} must be at least {limits['at_least']:g}, not {item!r}")
         if limits.get("above") is not None and item <= limits["above"]:

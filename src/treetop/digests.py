@@ -1,4 +1,4 @@
-"""Hashes of what a piece of work depends on: arrays, settings, and the files that settings name."""
+"""Hashes of arrays, of settings, and of the files that settings name."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ from .config import Config
 
 
 def digest_of(*parts: Any) -> str:
-    """A hash of ``parts``: arrays, or what has a telling repr."""
+    """A hash of ``parts``: arrays, or objects with a complete repr."""
     digest = xxhash.xxh3_128()
     for part in parts:
         if isinstance(part, np.ndarray):
             digest.update(f"{part.dtype}{part.shape}\n".encode())
             digest.update(np.ascontiguousarray(part).data)
         else:
-            digest.update(f"{part!r}\n".encode())  # the end shows: 0.1 and 12 are not 0.11 and 2
+            digest.update(
+                f"{part!r}\n".encode()
+            )  # the newline separates parts: 0.1 and 12 are not 0.11 and 2
     return digest.hexdigest()
 
 
 def files_digest(config: Config) -> str:
-    """Of the files and folders that settings name and that exist here; empty where there are none."""
-    found: list[tuple[str, str, str]] = []
+    """A hash of the existing files and folders that settings name; empty if there are none."""
+    files: list[tuple[str, str, str]] = []
     for item in config.settings():
         if not item.names_file or not item.value:
             continue
@@ -36,8 +38,8 @@ def files_digest(config: Config) -> str:
         for file in sorted(place.iterdir()) if place.is_dir() else [place]:
             if file.is_file():
                 status = file.stat()
-                found.append((item.name, file.name, _file_digest(file, status.st_size, status.st_mtime_ns)))
-    return digest_of(*found) if found else ""
+                files.append((item.name, file.name, _file_digest(file, status.st_size, status.st_mtime_ns)))
+    return digest_of(*files) if files else ""
 
 
 @functools.lru_cache

@@ -1,4 +1,4 @@
-"""The machine and this process: threads to use, processes of one training, memory held."""
+"""The machine and this process: threads, processes of a training, memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _RESET = Path("/proc/self/clear_refs")
 
 
 def thread_count(threads: int) -> int:
-    """The number of threads asked for; 0 means every core this process may use."""
+    """The given number of threads; for 0, all cores that this process may use."""
     if threads > 0:
         return threads
     if hasattr(os, "sched_getaffinity"):
@@ -21,7 +21,7 @@ def thread_count(threads: int) -> int:
 
 
 def process_rank() -> int:
-    """The number of this process among those that torchrun started for one training."""
+    """The rank of this process among those that torchrun started for one training."""
     return int(os.environ.get("RANK", "0"))
 
 
@@ -36,7 +36,7 @@ def process_count() -> int:
 
 
 def watch_memory() -> int | None:
-    """Resets the peak and returns the memory held now in bytes; None where the system is not Linux."""
+    """Resets the peak and returns the memory in use in bytes; None on systems other than Linux."""
     try:
         _RESET.write_text("5")
     except OSError:
@@ -59,12 +59,12 @@ def peak_memory() -> int | None:
         import resource
     except ImportError:  # Windows
         return None
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else most * 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def _status(name: str) -> int | None:
-    """A figure that Linux reports of this process, in bytes."""
+    """A value that Linux reports for this process, in bytes."""
     with suppress(OSError, ValueError, IndexError):
         for line in _STATUS.read_text().splitlines():
             if line.startswith(name):

@@ -1,8 +1,8 @@
-"""`Neighbours`: the training examples nearest to a new one, and the vote of their labels.
+"""`Neighbours`: nearest neighbours among the training examples, and the vote of their labels.
 
-    score(l) = Σ c_d^p over the nearest d that have label l / Σ c_d^p over all nearest d
+    score(l) = Σ c_d^p over the nearest d with label l / Σ c_d^p over all nearest d
 
-c_d is the inner product of the features, the cosine where rows have unit length.
+c_d is the inner product of the features: the cosine for rows of unit length.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ _ARRAYS: dict[str, type[np.generic]] = {
     "label_indptr": np.int64,
     "label_ids": np.int32,
 }
-"""The index (layout: cpp/neighbours.hpp) and the labels of its documents."""
+"""The index (layout: cpp/neighbours.hpp) and the labels of its examples."""
 
 
 @dataclass(frozen=True)
 class NeighboursConfig(Config):
-    """Who votes, and how much a vote counts."""
+    """Number of neighbours, and the weight of their votes."""
 
     neighbours: int = setting(30, "number of nearest training texts that vote", at_least=1)
     power: float = setting(2.0, "exponent of the cosine that weights a vote", at_least=0)
 
 
 VOTE_SPACE: SearchSpace = {"vote.neighbours": (10, 20, 30, 50, 100), "vote.power": (1, 2, 3, 4)}
-"""Worth trying."""
+"""Settings for tuning."""
 
 
 class Neighbours:
-    """The features of the training examples, indexed, and their labels. The search is exact.
+    """An index of the training examples' features, and their labels. The search is exact.
 
-    Features are kept in 8 bits: to 1/127 of the largest of their row.
+    Features are rounded to 8 bits: to 1/127 of the largest in their row.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Neighbours:
     def fit(
         cls, X: sparse.csr_matrix, Y: sparse.csr_matrix, config: NeighboursConfig, *, threads: int = 1
     ) -> Neighbours:
-        """Any label of ``Y`` counts the same, whatever its weight."""
+        """Indexes the training examples. All entries of ``Y`` count the same, whatever their weight."""
         with step("Indexing the neighbours") as progress:
             arrays = _native.index_neighbours(*csr_arrays(X), X.shape[1], threads, progress)
         label_indptr, label_ids, _ = csr_arrays(Y)
@@ -86,19 +86,19 @@ class Neighbours:
     def rank(self, X: Rows, k: int, *, skip_own: bool = False, threads: int = 1) -> Ranked:
         """The ``k`` best labels of every row, equal ones by id.
 
-        With ``skip_own`` training example i has no vote on row i: the training set's own rows are then
+        With ``skip_own``, training example i does not vote on row i: the rows of the training set are then
         ranked as if each were new.
         """
         config = self.config
-        found = self._native.vote(*csr_arrays(X), config.neighbours, config.power, k, skip_own, threads)
-        return Ranked(*found)
+        ranked = self._native.vote(*csr_arrays(X), config.neighbours, config.power, k, skip_own, threads)
+        return Ranked(*ranked)
 
     def nearest(self, X: Rows, *, skip_own: bool = False, threads: int = 1) -> CsrArrays:
-        """``indptr, row numbers of training examples, inner products`` of those that vote, nearest first."""
+        """``indptr, row numbers, inner products`` of the training examples that vote, nearest first."""
         return self._native.nearest(*csr_arrays(X), self.config.neighbours, skip_own, threads)
 
     def explain(self, X: Rows, label: int, names: Strings, *, threads: int = 1) -> Explanation:
-        """Who votes on the only row of ``X``, and how much of the votes says ``label``."""
+        """The neighbours of the only row of ``X``, and the share of their votes for ``label``."""
         _, examples, products = self.nearest(X, threads=threads)
         power = self.config.power
         counts = (products.astype(np.float64) / products[:1]) ** power
@@ -120,5 +120,5 @@ class Neighbours:
     def from_state(
         cls, arrays: Mapping[str, npt.NDArray], config: NeighboursConfig, n_features: int, n_labels: int
     ) -> Neighbours:
-        """The inverse of `state`. Arrays, memory-mapped ones too, are used where they lie."""
+        """The inverse of `state`. Arrays, memory-mapped ones too, are used in place."""
         return cls(config, n_features, n_labels, typed(arrays, _ARRAYS))

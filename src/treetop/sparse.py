@@ -1,4 +1,4 @@
-"""The small algebra on CSR matrices that several rooms share."""
+"""Operations on CSR matrices."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy.typing as npt
 from scipy import sparse
 
 CsrArrays = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]
-"""``indptr, indices, data`` as the native core takes them, indices ascending in every row. Making a matrix of
-them takes longer than ranking the labels of one text."""
+"""``indptr, indices, data`` as the native core takes them, with ascending indices in every row. Making a
+matrix of them takes longer than ranking the labels of one text."""
 Rows: TypeAlias = "sparse.csr_matrix | CsrArrays"
 
 
 def csr_arrays(matrix: Rows) -> CsrArrays:
-    """The arrays of a matrix; copies only what has another type or order."""
+    """The arrays of a matrix, copied only if they have another type or order."""
     if isinstance(matrix, tuple):
         return matrix
     if not matrix.has_sorted_indices:
@@ -35,12 +35,11 @@ def around(
     *,
     checked: bool,
 ) -> sparse.csr_matrix:
-    """A matrix around arrays of the core's types. Entries are not copied, whatever their number.
+    """A matrix around arrays of the core's types, without copying entries, whatever their number.
 
-    scipy wants row pointers and columns of one type, and its constructor converts both to 64 bits where there
-    are 2³¹ entries or more; here the columns keep their 32 bits. ``checked``: the columns of every row ascend
-    and lie inside ``shape``, and the values are as `Dataset` wants them. With read-only arrays it is not
-    checked again.
+    scipy's constructor converts row pointers and columns to one type, 64 bits from 2³¹ entries on; here the
+    columns keep 32 bits. ``checked``: the columns of every row ascend and are inside ``shape``, and the
+    values are valid for a `Dataset`. A matrix of read-only arrays is then not checked again.
     """
     matrix = sparse.csr_matrix(shape, dtype=np.float32)
     matrix.indptr = indptr.astype(np.int32) if len(indices) < 2**31 else indptr
@@ -52,19 +51,19 @@ def around(
 
 
 def is_checked(matrix: Any) -> bool:
-    """Whether it comes from `around`, checked and read-only."""
+    """Whether the matrix comes from `around`, checked and read-only."""
     if not getattr(matrix, "checked", False):
         return False
     return not (matrix.indices.flags.writeable or matrix.data.flags.writeable)
 
 
 def transpose(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
-    """Columns as rows, each with ascending indices."""
+    """The transpose, with ascending indices in every row."""
     return matrix.T.tocsr()
 
 
 def merge_columns(matrix: sparse.csr_matrix, group: npt.NDArray[np.int64], groups: int) -> sparse.csr_matrix:
-    """Adds up the columns of each group: ``matrix @ C`` for the 0/1 matrix C of ``group``."""
+    """Sums the columns of each group: ``matrix @ C`` for the 0/1 matrix C of ``group``."""
     merged = sparse.csr_matrix(
         (matrix.data, group[matrix.indices], matrix.indptr), shape=(matrix.shape[0], groups), copy=True
     )

@@ -1,4 +1,4 @@
-"""TF-IDF and dense vectors side by side: Φ_cat = [tfidf / ‖tfidf‖ ; φ / ‖φ‖], Eq. 10 of XR-Transformer."""
+"""TF-IDF and dense vectors concatenated: Φ_cat = [tfidf / ‖tfidf‖ ; φ / ‖φ‖], Eq. 10 of XR-Transformer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Vectors = npt.NDArray[np.float32]
 
 
 def joined(X: sparse.csr_matrix, vectors: Vectors | None, use: str = "both") -> sparse.csr_matrix:
-    """Both, or the part that ``use`` names: tfidf or vectors."""
+    """Both kinds of features, or only those that ``use`` names: tfidf or vectors."""
     if use == "tfidf":
         return X
     assert vectors is not None
@@ -18,7 +18,7 @@ def joined(X: sparse.csr_matrix, vectors: Vectors | None, use: str = "both") -> 
 
 
 def side_by_side(X: sparse.csr_matrix | None, vectors: Vectors) -> sparse.csr_matrix:
-    """Rows of X (unit length), if there is one, then the vectors scaled to unit length. X stays sparse."""
+    """Rows of X (unit length), if given, followed by the vectors scaled to unit length. X stays sparse."""
     rows, width = vectors.shape
     if X is None:
         X = sparse.csr_matrix((rows, 0), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""`TextFeatures`: TF-IDF of texts, or feature matrices as given; and perhaps the training examples."""
+"""`TextFeatures`: TF-IDF of texts or given feature matrices, and perhaps the training examples."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _MATRIX_ARRAYS: dict[str, type[np.generic]] = {"indptr": np.int64, "indices": np
 
 
 class TextFeatures:
-    """What a linear method knows of its inputs."""
+    """The features of a linear method."""
 
     def __init__(self, tfidf: Tfidf | None, n_features: int) -> None:
         self.tfidf = tfidf
         """None: the inputs are feature matrices."""
         self.n_features = n_features
         self.kept: tuple[sparse.csr_matrix, sparse.csr_matrix] | None = None
-        """Features and labels of the training examples, where they are to be kept for updates."""
+        """Features and labels of the training examples, if they are kept for updates."""
 
     @classmethod
     def fit(
         cls, dataset: Dataset, config: TfidfConfig, *, threads: int
     ) -> tuple[TextFeatures, sparse.csr_matrix]:
-        """Also the features of the training set; its texts, if it has some, give the vocabulary."""
+        """Learns the vocabulary from the texts, if there are any; also returns the training features."""
         if dataset.X is not None:
             return cls(None, dataset.X.shape[1]), dataset.X
         assert dataset.texts is not None
@@ -55,7 +55,7 @@ class TextFeatures:
         return X
 
     def matrix(self, dataset: Dataset, *, threads: int) -> sparse.csr_matrix:
-        """The same as a matrix."""
+        """`rows` as a matrix."""
         rows = self.rows(dataset, threads=threads)
         if not isinstance(rows, tuple):
             return rows
@@ -69,7 +69,7 @@ class TextFeatures:
         return TextTerms.of_text(dataset.texts[0], X, self.tfidf)
 
     def of_label_texts(self, texts: Strings | None, *, threads: int) -> sparse.csr_matrix | None:
-        """A row for each label; None where there is no text, or no vocabulary."""
+        """A row per label; None without label texts or vocabulary."""
         if texts is None or self.tfidf is None:
             return None
         return self.tfidf.transform(texts, threads=threads)
@@ -77,9 +77,9 @@ class TextFeatures:
     def with_old_examples(
         self, new: Dataset, old: Dataset | None, *, name: str, count: int, threads: int
     ) -> tuple[sparse.csr_matrix, sparse.csr_matrix, int]:
-        """``X, Y, known``: features and labels of all examples, of which the first ``known`` are old.
+        """``X, Y, known``: features and labels of all examples, the first ``known`` of them old.
 
-        ``old``: the training examples, unless they are kept; ``count``: their number; ``name`` of the method.
+        ``old``: the training examples, unless kept; ``count``: their number; ``name`` of the method.
         """
         if old is not None:
             before = self.matrix(old, threads=threads), old.Y
@@ -109,7 +109,7 @@ class TextFeatures:
     def from_state(
         cls, arrays: Mapping[str, npt.NDArray], config: TfidfConfig, *, keeps_data: bool, labels: int
     ) -> TextFeatures:
-        """The inverse of `state`, for a model of that number of labels."""
+        """The inverse of `state`, for a model with that number of labels."""
         tfidf = under_prefix("tfidf", arrays)
         features = cls(Tfidf.from_state(config, tfidf) if tfidf else None, int(arrays["n_features"][0]))
         if keeps_data:
@@ -120,7 +120,7 @@ class TextFeatures:
 
 
 def _stored_matrix(name: str, arrays: Mapping[str, npt.NDArray], columns: int) -> sparse.csr_matrix:
-    """A matrix of the training examples, left on the disk until an update reads it."""
+    """A matrix of the training examples, memory-mapped until an update reads it."""
     plain = typed(under_prefix(f"data.{name}", arrays), _MATRIX_ARRAYS)
     return around(**plain, shape=(len(plain["indptr"]) - 1, columns), checked=False)
 

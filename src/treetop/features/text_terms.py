@@ -1,4 +1,4 @@
-"""`TextTerms`: the features of one text by name, and where its words stand."""
+"""`TextTerms`: the features of one text by name, and the positions of its words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .tfidf import Tfidf, TfidfConfig
 
 @dataclass(frozen=True, eq=False)
 class TextTerms:
-    """One row of features. Names are the terms of the vocabulary, or numbers where there is none."""
+    """One row of features, named by the terms of the vocabulary, or by number without one."""
 
     X: CsrArrays
     vocabulary: Sequence[str] | None = None
@@ -27,18 +27,22 @@ class TextTerms:
         """``X`` is the row of ``text``."""
         return cls(X, tfidf.vocabulary, word_spans(text, tfidf.config))
 
-    def weighed(self, features: npt.NDArray[np.int32], weights: npt.NDArray[np.float32]) -> tuple[Term, ...]:
-        """What each feature that has a weight adds to Σ value · weight, largest first."""
+    def weighted_terms(
+        self, features: npt.NDArray[np.int32], weights: npt.NDArray[np.float32]
+    ) -> tuple[Term, ...]:
+        """The contribution of each feature with a weight to Σ value · weight, largest first."""
         order = np.argsort(features)
         features, weights = features[order], weights[order].astype(np.float64)
         _, ids, row = self.X
         values = row.astype(np.float64)
         at = np.searchsorted(features, ids)
-        found = at < len(features)
-        found[found] = features[at[found]] == ids[found]
+        weighted = at < len(features)
+        weighted[weighted] = features[at[weighted]] == ids[weighted]
         terms = [
             self._term(int(feature), float(value), float(weight))
-            for feature, value, weight in zip(ids[found], values[found], weights[at[found]], strict=True)
+            for feature, value, weight in zip(
+                ids[weighted], values[weighted], weights[at[weighted]], strict=True
+            )
         ]
         return tuple(sorted(terms, key=lambda term: (-abs(term.contribution), term.name)))
 
@@ -48,7 +52,7 @@ class TextTerms:
 
 
 def word_spans(text: str, config: TfidfConfig) -> dict[str, tuple[Span, ...]]:
-    """Every word n-gram of the text and where it stands; nothing where terms are not made of words.
+    """Every word n-gram of the text and its positions; nothing where terms are not words.
 
     The words are those of cpp/tokens.hpp: the longest runs of enough word characters.
     """

@@ -1,4 +1,4 @@
-"""TF-IDF of words or characters, counted natively on many threads.
+"""TF-IDF of words or characters, computed natively on many threads.
 
     weight(term, text) = tf · idf(term), then each row is divided by its norm
 
@@ -37,7 +37,7 @@ _ARRAYS: dict[str, type[np.generic]] = {
 
 @dataclass(frozen=True)
 class TfidfConfig(Config):
-    """How texts are cut into terms, which terms are kept, and how they are weighted."""
+    """How texts are split into terms, which terms are kept, and how they are weighted."""
 
     analyzer: str = setting(
         "word",
@@ -90,7 +90,7 @@ class TfidfConfig(Config):
                 raise ConfigError(f"{name} must be a share below 1 or a whole number of texts, not {limit!r}")
 
     def df_limits(self, texts: int) -> tuple[float, float]:
-        """The fewest and the most of ``texts`` texts a term may be found in."""
+        """The minimum and maximum number of texts that a term may occur in, of ``texts``."""
         fewest = self.min_df * texts if self.min_df < 1 else self.min_df
         most = self.max_df * texts if self.max_df <= 1 else self.max_df
         if most < fewest:
@@ -103,7 +103,7 @@ class TfidfConfig(Config):
 
 
 class Tfidf:
-    """Fit on texts, then turn texts into rows of weights. Column ``j`` is the term ``vocabulary[j]``.
+    """Learns a vocabulary, then turns texts into rows of weights. Column ``j`` is the term ``vocabulary[j]``.
 
     Rows and vocabulary are the same for any number of threads.
     """
@@ -119,21 +119,21 @@ class Tfidf:
         return f"Tfidf({size}, {self.config})"
 
     def fit(self, texts: Iterable[str], threads: int = 1, progress: Progress | None = None) -> Tfidf:
-        """Learn the vocabulary. ``progress(done, total)`` is called now and then."""
+        """Learns the vocabulary. ``progress(done, total)`` is called from time to time."""
         self._fit(Strings.of(texts), False, threads, progress)
         return self
 
     def fit_transform(
         self, texts: Iterable[str], threads: int = 1, progress: Progress | None = None
     ) -> sparse.csr_matrix:
-        """Learn the vocabulary and give the rows of the same texts, reading them once."""
+        """Learns the vocabulary and returns the rows of the same texts, in one pass."""
         rows = self._fit(Strings.of(texts), True, threads, progress)
         return self._matrix(*rows)
 
     def transform(
         self, texts: Iterable[str], threads: int = 1, progress: Progress | None = None
     ) -> sparse.csr_matrix:
-        """One row per text; terms outside the vocabulary are passed over."""
+        """One row per text; terms outside the vocabulary are ignored."""
         return self._matrix(*self.rows(texts, threads, progress))
 
     def rows(self, texts: Iterable[str], threads: int = 1, progress: Progress | None = None) -> CsrArrays:
@@ -155,7 +155,7 @@ class Tfidf:
         threads: int = 1,
         progress: Progress | None = None,
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-        """``indptr, ids`` of the words of every text in their order, cut off after ``longest`` words.
+        """``indptr, ids`` of the words of every text in order, at most ``longest`` words.
 
         The word of column ``j`` is ``first + j``; other words are ``unknown``, or left out if that is None.
         """
@@ -169,7 +169,7 @@ class Tfidf:
 
     @property
     def n_features(self) -> int:
-        """How many terms the vocabulary has."""
+        """Number of terms in the vocabulary."""
         return len(self.idf)
 
     @property
@@ -188,14 +188,14 @@ class Tfidf:
         return self._vocabulary
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Everything learnt, as plain arrays. The hash tables are among them, so nothing is rebuilt later."""
+        """All that was learned, as plain arrays, with hash tables, so that loading rebuilds nothing."""
         if self._arrays is None:
             raise ModelError("this TF-IDF is not fitted yet: call fit first")
         return self._arrays
 
     @classmethod
     def from_state(cls, config: TfidfConfig, arrays: Mapping[str, npt.NDArray[Any]]) -> Tfidf:
-        """The inverse of `state`. Arrays, memory-mapped ones too, are used where they lie."""
+        """The inverse of `state`. Arrays, memory-mapped ones too, are used in place."""
         tfidf = cls(config)
         try:
             tfidf._use(typed(arrays, _ARRAYS))
@@ -230,7 +230,7 @@ class Tfidf:
         return rows
 
     def _dropping(self, rare: bool, frequent: bool) -> str:
-        """The settings that leave out rare or frequent terms, as the end of a sentence."""
+        """The settings that drop rare or frequent terms, as the end of a sentence."""
         names = [name for name, drops in (("min_df", rare), ("max_df", frequent)) if drops]
         limits = " and ".join(f"{name} {getattr(self.config, name)!r}" for name in names)
         return limits and f", or {limits} drop{'s' if len(names) == 1 else ''} them all"
@@ -275,11 +275,11 @@ class Tfidf:
 
 
 USUAL_TFIDF = TfidfConfig(ngram_max=2, min_df=2, saturation=15, first_line=4)
-"""The defaults of every method that is not defined by others."""
+"""The TF-IDF defaults of most methods."""
 
 
 def fitted_tfidf(config: TfidfConfig, texts: Strings, threads: int) -> tuple[Tfidf, sparse.csr_matrix]:
-    """The vocabulary of the texts and their features. Where few texts share no term, each keeps its own."""
+    """The vocabulary of the texts and their features. If no term is in several texts, all terms are kept."""
     with step("TF-IDF") as progress:
         try:
             tfidf = Tfidf(config)

@@ -1,4 +1,4 @@
-"""Settings of the linear room."""
+"""Settings of the linear classifiers and the beam search."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COST_SPACE: SearchSpace = {
     "linear.cost_positive": Range(0.25, 8, log=True),
     "linear.cost_negative": Range(0.25, 8, log=True),
 }
-"""Worth trying: the released rankers of XR-Transformer have costs from 0.25 to 8."""
+"""Costs for tuning: the released rankers of XR-Transformer have costs from 0.25 to 8."""
 
 
 @dataclass(frozen=True)
@@ -103,11 +103,11 @@ class LinearConfig(Config):
 
     @property
     def l1(self) -> float:
-        """Strength of the l1 penalty; 0 where the penalty is l2."""
+        """Strength of the l1 penalty; 0 with an l2 penalty."""
         return self.l1_strength if self.regulariser == "l1" else 0.0
 
     def solver_settings(self) -> dict[str, Any]:
-        """What the solver of a label needs to know."""
+        """The settings of the solver."""
         return {
             "cost_positive": self.cost_positive,
             "cost_negative": self.cost_negative,

@@ -1,4 +1,4 @@
-"""Why a tree model or a forest gives a label its score: the path, and the terms that carried it."""
+"""Explanations of a label's score by a tree model or a forest: the path, and the terms behind it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .transforms import ROOT, handed_down, rule_text, score_of, transformed
 from .tree_model import TreeModel
 
 Titles = Callable[[LabelTree, int, int], str]
-"""A readable name of a node: the tree, the level, the node."""
+"""(tree, level, node) → a readable name of the node."""
 
 
 def explain_forest(
@@ -25,18 +25,18 @@ def explain_forest(
     label: int,
     titles: Titles,
     *,
-    wanted: int = 1,
+    k: int = 1,
     beam: tuple[int, ...] | None = None,
     threads: int = 1,
 ) -> Explanation:
-    """The mean over the trees, as where ``wanted`` labels are; a tree that does not list it counts 0."""
+    """The mean over the trees when ``k`` labels are ranked; a tree that does not list the label counts 0."""
     trees = [explain_path(model, terms, label, titles, beam=beam, threads=threads) for model in forest.models]
     if len(trees) == 1:
         return trees[0]
     parts = []
     for number, tree in enumerate(trees, 1):
         place = tree.path[-1].place
-        listed = place is not None and place <= list_length(wanted)
+        listed = place is not None and place <= list_length(k)
         parts.append(Part(f"tree {number}", 1 / len(trees), tree.score if listed else 0.0, tree))
     return summed(trees[0].label, parts, "the mean over the trees; one that does not list the label counts 0")
 
@@ -50,7 +50,7 @@ def explain_path(
     beam: tuple[int, ...] | None = None,
     threads: int = 1,
 ) -> Explanation:
-    """A node's raw score is its bias and what the terms add; a rule makes the label's score of these."""
+    """A node's raw score is its bias plus the terms' contributions; a rule combines those of the path."""
     tree, config = model.tree, model.config
     transforms, discounts = config.transforms(tree.depth), config.discounts(tree.depth)
     handed = ROOT
@@ -63,9 +63,9 @@ def explain_path(
             _, kept, scores = model.kept_nodes(terms.X, level, beam=beam, threads=threads)
         raw, bias = None, 0.0
         weighed: tuple[Term, ...] = ()
-        if not model.levels[level].carries(node):
+        if not model.levels[level].inherits_score(node):
             features, weights, bias = model.levels[level].node_weights(node)
-            weighed = terms.weighed(features, weights)
+            weighed = terms.weighted_terms(features, weights)
             raw = math.fsum([bias, *(term.contribution for term in weighed)])
             handed = handed_down(transforms[level], discounts[level], raw, handed)
         steps.append(
@@ -86,7 +86,7 @@ def explain_path(
     place = steps[-1].place
     return Explanation(
         label=steps[-1].name,
-        # The search adds up in single precision: its own figure is the one that predict gives.
+        # predict returns the score of the search, which sums in single precision.
         score=steps[-1].score if place is None else float(scores[place - 1]),
         rule=rule_text(config, tree.depth),
         reached=place is not None,
@@ -95,6 +95,6 @@ def explain_path(
 
 
 def _place(nodes: npt.NDArray[np.int32], node: int) -> int | None:
-    """From 1, where the node is among them."""
+    """The place of a node in a list, from 1."""
     at = np.flatnonzero(nodes == node)
     return int(at[0]) + 1 if len(at) else None

@@ -18,14 +18,14 @@ from .tree_model import TreeModel
 
 
 def list_length(k: int) -> int:
-    """Labels that each tree lists where ``k`` are wanted: so many that the sums at the top miss little."""
+    """Labels that each tree lists for the best ``k``: enough that the top sums miss little."""
     return max(100, 10 * k)
 
 
 class Forest:
-    """The score of a label is the mean over the trees; a tree that does not list the label counts 0.
+    """The score of a label is the mean over the trees; trees that do not list the label count 0.
 
-    A forest of one tree is that tree.
+    A forest of one tree ranks as that tree does.
     """
 
     def __init__(self, models: Sequence[TreeModel]) -> None:
@@ -43,7 +43,7 @@ class Forest:
         seed: int = 0,
         threads: int = 1,
     ) -> Forest:
-        """One `TreeModel` for each tree."""
+        """Trains a `TreeModel` on each tree."""
         seeds = member_seeds(seed, len(trees))
 
         def models() -> Iterator[TreeModel]:

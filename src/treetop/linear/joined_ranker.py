@@ -1,4 +1,4 @@
-"""`JoinedRanker`: linear classifiers on a label tree, on TF-IDF and an encoder's vectors joined (Φ_cat)."""
+"""`JoinedRanker`: linear classifiers on a label tree, on TF-IDF and an encoder's vectors (Φ_cat)."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class JoinedRankerConfig(Config):
     tfidf: TfidfConfig = part(USUAL_TFIDF, "TF-IDF features of the texts")
     tree: TreeConfig = part(
         USUAL_TREE,
-        "label tree; with leaf_size at the number of labels or above it has no clusters, and each label is "
-        "trained against all texts (DiSMEC)",
+        "label tree; leaf_size of at least the number of labels: no clusters, each label is trained against "
+        "all texts (DiSMEC)",
     )
     linear: LinearConfig = part(USUAL_RANKERS, "linear classifiers and search")
 
@@ -45,10 +45,10 @@ class JoinedRankerConfig(Config):
 
 
 class JoinedRanker:
-    """The vocabulary of the texts, and classifiers that know TF-IDF features first and vectors last."""
+    """The vocabulary of the texts, and classifiers on TF-IDF features followed by vectors."""
 
     def __init__(self, tfidf: Tfidf, model: TreeModel, use: str = "both") -> None:
-        """``use``: the features that count, see `joined`."""
+        """``use``: both, tfidf or vectors, see `joined`."""
         self.tfidf = tfidf
         self.model = model
         self.use = use
@@ -67,7 +67,7 @@ class JoinedRanker:
         seed: int,
         threads: int,
     ) -> JoinedRanker:
-        """``X``: TF-IDF features of the training texts; a `TreeConfig` builds a tree from all features."""
+        """``X``: TF-IDF features of the training texts; ``tree``: a tree, or settings to build one."""
         features = joined(X, vectors, use)
         if isinstance(tree, TreeConfig):
             tree = trees_of(features, Y, tree, seeds=[seed], threads=threads)[0]
@@ -83,7 +83,7 @@ class JoinedRanker:
         beam: tuple[int, ...] | None = None,
         threads: int,
     ) -> Ranked:
-        """The ``k`` best labels of every text; ``vectors`` may be missing where ``use`` is tfidf."""
+        """The ``k`` best labels of every text; ``vectors`` may be None with ``use="tfidf"``."""
         features = joined(self.tfidf.transform(texts, threads=threads), vectors, self.use)
         return self.model.rank(features, k, beam=beam, threads=threads)
 
@@ -102,7 +102,7 @@ class JoinedRanker:
         use: str = "both",
         labels: int,
     ) -> JoinedRanker:
-        """The inverse of `state`, for a model of that number of labels."""
+        """The inverse of `state`, for a model with that number of labels."""
         model = TreeModel.from_state(arrays, linear, int(arrays["n_features"][0]))
         model.tree.check_ids(labels)
         return cls(Tfidf.from_state(tfidf, under_prefix("tfidf", arrays)), model, use)

@@ -16,7 +16,7 @@ from ..errors import DataError
 
 @dataclass(frozen=True, eq=False)
 class LevelWeights:
-    """Chunked by parent and packed into bytes, which are searched where they lie (cpp/packed_level.hpp)."""
+    """Chunked by parent and packed into bytes, which the search reads in place (cpp/packed_level.hpp)."""
 
     offsets: npt.NDArray[np.int64]
     chunks: npt.NDArray[np.int64]
@@ -57,10 +57,10 @@ class LevelWeights:
         dense: int | None = None,
         threads: int = 1,
     ) -> LevelWeights:
-        """From the arrays of ``train_levels``. With ``bits`` 8 a weight is the nearest of 255 values.
+        """Packs the arrays of ``train_levels``. With 8 ``bits``, a weight is the nearest of 255 values.
 
-        ``codes``: these values, and ``dense``: as many of the last features in tables, where they are those
-        of an older level; else they are chosen for the weights.
+        ``codes``: these values, and ``dense``: the number of last features in tables; given to match an older
+        level, else chosen for the weights.
         """
         try:
             arrays = _native.pack_level(
@@ -89,7 +89,7 @@ class LevelWeights:
 
     @property
     def dense(self) -> int:
-        """How many of the last features have tables."""
+        """Number of last features that have tables."""
         weights = len(self.biases) * (1 if len(self.codes) else self.codes.itemsize)
         return len(self.tables) // max(weights, 1)
 
@@ -98,22 +98,22 @@ class LevelWeights:
         return {name: getattr(self, name) for name in self.TYPES}
 
     def parent(self, node: int) -> int:
-        """The node of the level above that ``node`` hangs below."""
+        """The parent of ``node`` in the level above."""
         return int(np.searchsorted(self.offsets, node, side="right")) - 1
 
-    def carries(self, node: int) -> bool:
-        """Whether the node just has its parent's score: an only child of an inner level is no decision."""
+    def inherits_score(self, node: int) -> bool:
+        """Whether the node has its parent's score instead of a classifier: only children of inner levels."""
         parent = self.parent(node)
         return not self.last and int(self.offsets[parent + 1] - self.offsets[parent]) == 1
 
     def node_weights(self, node: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32], float]:
-        """``features, weights, bias`` of one classifier, in no order."""
+        """``features, weights, bias`` of one classifier, in no particular order."""
         nodes, features, weights = self.native.unpack(np.array([self.parent(node)]))
         own = (nodes == node) & (features < self.n_features)
         return features[own], weights[own], float(self.biases[node])
 
     def to_csr(self, n_features: int) -> sparse.csr_matrix:
-        """Nodes × features, the bias in one more column at the end."""
+        """Nodes × features, with the bias in an extra last column."""
         nodes, features, weights = self.native.unpack()
         known = features < n_features  # all of them, unless bytes are damaged
         count = len(self.biases)

@@ -1,4 +1,4 @@
-"""`SingleLevel`: the classifiers of one level of a label tree, below parents that others have chosen."""
+"""`SingleLevel`: the classifiers of one level of a label tree, below given parents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .level_weights import LevelWeights
 
 
 class SingleLevel:
-    """Node ``p`` above owns the nodes ``offsets[p] … offsets[p + 1]`` of the level."""
+    """Parent ``p`` has the nodes ``offsets[p] … offsets[p + 1]`` of the level as children."""
 
     def __init__(self, weights: LevelWeights, config: LinearConfig) -> None:
         self.weights = weights
@@ -39,7 +39,7 @@ class SingleLevel:
             *csr_arrays(transpose(positives)),
             *csr_arrays(transpose(shortlist))[:2],
             offsets,
-            True,  # the only child of a parent has weights too
+            True,  # only children have weights too
             config.threshold,
             seed,
         )
@@ -47,11 +47,11 @@ class SingleLevel:
         name = checkpoints.name_of("single", *csr_arrays(X), X.shape, *problem, settings, config.weight_bits)
         kept = checkpoints.find(name)
         if kept is None:
-            found: list[LevelWeights] = []
+            packed: list[LevelWeights] = []
 
             def keep(_: int, arrays: tuple) -> None:
                 bits = config.weight_bits
-                found.append(
+                packed.append(
                     LevelWeights.pack(
                         offsets, *arrays, n_features=X.shape[1], last=True, bits=bits, threads=threads
                     )
@@ -61,7 +61,7 @@ class SingleLevel:
             level = _native.LevelProblem(rows, *problem, _native.SolverOptions(**settings))
             with step(title) as progress:
                 _native.train_levels([level], threads, keep, progress)
-            kept = dict(checkpoints.keep(name, found[0].state()))
+            kept = dict(checkpoints.keep(name, packed[0].state()))
         return cls(LevelWeights(offsets, n_features=X.shape[1], last=True, **kept), config)
 
     def rank(
@@ -75,7 +75,7 @@ class SingleLevel:
     ) -> Ranked:
         """``indptr, nodes, scores``: the ``k`` best children of every row's parents ``start``, best first.
 
-        ``labels``: what to call the nodes.
+        ``labels``: ids to return for the nodes.
         """
         return Ranked(
             *_native.beam_search(
@@ -92,7 +92,7 @@ class SingleLevel:
         )
 
     def dense(self) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """``W, b``: nodes × features, and the biases."""
+        """``W, b``: weights, nodes × features, and biases."""
         nodes, features, weights = self.weights.native.unpack()
         W = np.zeros((len(self.weights.biases), self.weights.n_features), np.float32)
         W[nodes, features] = weights

@@ -1,4 +1,4 @@
-"""Some classifiers of a trained level replaced; all others keep their weights bit for bit."""
+"""Replaces some classifiers of a trained level; all others keep their weights bit for bit."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from .level_weights import LevelWeights
 
 Ints = npt.NDArray[np.int64]
 Trained = tuple[Ints, npt.NDArray[np.int32], Ints, npt.NDArray[np.int32], npt.NDArray[np.float32], Any]
-"""What ``train_levels`` gives: ``chunks, features, rows, children, weights, biases``."""
+"""The arrays of ``train_levels``: ``chunks, features, rows, children, weights, biases``."""
 T = TypeVar("T", bound=np.generic)
 
 
 def places_of(old: Ints, new: Ints) -> Ints:
-    """Where the nodes of a level stand after its parents got more children, who come after the old ones."""
+    """New places of a level's nodes after its parents got more children, which follow the old ones."""
     return np.arange(old[-1], dtype=np.int64) + np.repeat(new[:-1] - old[:-1], np.diff(old))
 
 
 def spliced(
     level: LevelWeights, offsets: Ints, nodes: Ints, trained: Trained, *, threads: int = 1
 ) -> LevelWeights:
-    """``level`` with the classifiers of ``nodes`` (ascending) as in ``trained``, which holds no others.
+    """``level`` with new classifiers of ``nodes`` (ascending) from ``trained``, which holds no others.
 
-    ``offsets``: the children of every parent now; new ones come after the old ones, and are among ``nodes``.
-    Coded weights keep the level's codes, and dense features stay the same, unless nothing of it is left.
+    ``offsets``: the current children of every parent; new ones follow the old ones, and are among ``nodes``.
+    Codes and dense features stay those of the level, unless all of its classifiers are replaced.
     """
     if not len(nodes):
         return level
@@ -67,11 +67,13 @@ def spliced(
     all_biases = np.zeros(len(replaced), np.float32)
     all_biases[places] = level.biases
     all_biases[nodes] = biases
-    new_chunks, buckets = _joined(level.chunks, level.buckets, packed.chunks, packed.buckets, touched)
-    starts, content = _joined(level.starts, level.bytes, packed.starts, packed.bytes, touched)
-    a_node = len(packed.tables) // int(widths[touched].sum())  # its bytes
-    _, tables = _joined(a_node * level.offsets, level.tables, a_node * packed.offsets, packed.tables, touched)
-    slack = packed.bytes[packed.starts[-1] :]  # that the search may read behind the last chunk
+    new_chunks, buckets = _merged(level.chunks, level.buckets, packed.chunks, packed.buckets, touched)
+    starts, content = _merged(level.starts, level.bytes, packed.starts, packed.bytes, touched)
+    node_bytes = len(packed.tables) // int(widths[touched].sum())
+    _, tables = _merged(
+        node_bytes * level.offsets, level.tables, node_bytes * packed.offsets, packed.tables, touched
+    )
+    slack = packed.bytes[packed.starts[-1] :]  # bytes after the last chunk that the search may read
     return LevelWeights(
         offsets,
         new_chunks,
@@ -86,10 +88,10 @@ def spliced(
     )
 
 
-def _joined(
+def _merged(
     pointers: Ints, data: npt.NDArray[T], new_pointers: Ints, new_data: npt.NDArray[T], touched: Ints
 ) -> tuple[Ints, npt.NDArray[T]]:
-    """The pieces ``data[pointers[p]:pointers[p + 1]]``, of the touched parents from the new data."""
+    """The pieces ``data[pointers[p]:pointers[p + 1]]``; those of touched parents come from the new data."""
     lengths = np.diff(pointers)
     lengths[touched] = np.diff(new_pointers)
     pieces = []

@@ -1,4 +1,4 @@
-"""Score transforms one node at a time, for explanations; the search has them in cpp/beam_search.cpp."""
+"""Score transforms of single nodes, for explanations; the search has its own in cpp/beam_search.cpp."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from .config import LinearConfig
 
 ROOT = 0.0
-"""What the root hands down: log 1 where scores multiply, 0 where they meet in a noisy or."""
+"""The value of the root: log 1 where scores multiply, 0 for a noisy or."""
 
 
 def transformed(transform: str, raw: float) -> float:
@@ -16,7 +16,7 @@ def transformed(transform: str, raw: float) -> float:
 
 
 def handed_down(transform: str, discount: float, raw: float, above: float) -> float:
-    """The score S of a node as its children need it, from its raw score u and what its parent handed down.
+    """The score S of a node in the form its children need, from its raw score u and its parent's ``above``.
 
     log S = log T(u) + discount · log S_parent; for a noisy or S = 1 − (1 − T(u))(1 − S_parent); u if raw.
     """
@@ -28,9 +28,9 @@ def handed_down(transform: str, discount: float, raw: float, above: float) -> fl
 
 
 def score_of(transform: str, handed: float) -> float:
-    """What the search calls the score of a node that hands this down."""
-    given_as_it_is = transform == "raw" or transform.startswith("log-") or transform.endswith("-noisy-or")
-    return handed if given_as_it_is else math.exp(handed)
+    """The score of a node in the search, from its value for its children."""
+    unchanged = transform == "raw" or transform.startswith("log-") or transform.endswith("-noisy-or")
+    return handed if unchanged else math.exp(handed)
 
 
 def _log_transform(transform: str, raw: float) -> float:
@@ -41,7 +41,7 @@ def _log_transform(transform: str, raw: float) -> float:
 
 
 def rule_text(config: LinearConfig, depth: int) -> str:
-    """In words, how the raw scores u of a path become the label's score."""
+    """The rule from the raw scores u of a path to the label's score, in words."""
     transform = config.transforms(depth)[-1]
     if transform == "raw":
         return "the raw score u of the label"

@@ -33,7 +33,7 @@ class TreeModel:
         self.config = config
         self.n_features = n_features
         self.solved: tuple[Solved, ...] | None = None
-        """What each level has seen, where that is not the training set of all: after an update."""
+        """Per level, the numbers of examples of each classifier, where an update has made them differ."""
 
     @classmethod
     def fit(
@@ -47,7 +47,7 @@ class TreeModel:
         seed: int = 0,
         threads: int = 1,
     ) -> TreeModel:
-        """``Y`` holds relevance weights (1 in the plain case); ``negatives`` (for "given") is like ``Y``."""
+        """``Y`` holds relevance weights (1 by default); ``negatives`` (for "given") is like ``Y``."""
         tree.check_ids(Y.shape[1])
         relevance = relevance_chain(Y, tree)
         given = None if negatives is None else relevance_chain(_like(Y, negatives, tree), tree)
@@ -77,7 +77,7 @@ class TreeModel:
         return model
 
     def _train(self, problems: list[tuple[str | None, _native.LevelProblem]], threads: int) -> None:
-        """Trains the next levels, which do not wait for each other; those finished before are taken over."""
+        """Trains the next levels, which are independent of each other; reuses those in checkpoints."""
         depth, first = self.tree.depth, len(self.levels)
         names = [name for name, _ in problems]
         finished: dict[int, Mapping[str, npt.NDArray]] = {
@@ -98,14 +98,14 @@ class TreeModel:
             finished[number] = checkpoints.keep(names[number], packed.state())
 
         if todo:
-            listed = ", ".join(str(first + number + 1) for number in todo)
-            with step(f"Training level{'s' * (len(todo) > 1)} {listed} of {depth}") as progress:
+            numbers = ", ".join(str(first + number + 1) for number in todo)
+            with step(f"Training level{'s' * (len(todo) > 1)} {numbers} of {depth}") as progress:
                 _native.train_levels([problems[number][1] for number in todo], threads, keep, progress)
         for number in range(len(problems)):
             self.levels.append(self._level(first + number, finished[number]))
 
     def positives(self, relevance: list[sparse.csr_matrix], level: int) -> sparse.csr_matrix:
-        """Examples × nodes: the cost of each positive, of the chain of relevance."""
+        """Examples × nodes: the cost of each positive."""
         costs = self.config.costs
         if costs == "all" or (costs == "last" and level + 1 == self.tree.depth):
             return normalize_rows(relevance[level], "l1")
@@ -120,7 +120,7 @@ class TreeModel:
         given: list[sparse.csr_matrix] | None,
         threads: int,
     ) -> sparse.csr_matrix:
-        """Examples × parents: who enters the loss of the parents' children. Below the root, all do."""
+        """Examples × parents: the examples in the loss of each parent's children; all for the first level."""
         if level == 0:
             return sparse.csr_matrix(np.ones((X.shape[0], 1), np.float32))
         parts = []
@@ -148,7 +148,7 @@ class TreeModel:
     def kept_nodes(
         self, X: Rows, level: int, *, beam: tuple[int, ...] | None = None, threads: int = 1
     ) -> Ranked:
-        """``indptr, nodes, scores``: the nodes of a cluster level that the search keeps, best first."""
+        """``indptr, nodes, scores``: the beam of a cluster level, best first."""
         config = self.config if beam is None else self.config.replace_settings({"beam": beam})
         return self._search(X, level + 1, config.beams(self.tree.depth - 1)[: level + 1], threads)
 
@@ -208,7 +208,7 @@ class TreeModel:
 
 
 def _like(Y: sparse.csr_matrix, negatives: Any, tree: LabelTree) -> sparse.csr_matrix:
-    """Negatives of the labels in the tree; the others have no classifier."""
+    """The negatives of labels in the tree; other labels have no classifier."""
     matrix = label_matrix(negatives, "the negatives")
     if matrix.shape != Y.shape:
         sizes = [f"{rows:,} × {columns:,}" for rows, columns in (matrix.shape, Y.shape)]

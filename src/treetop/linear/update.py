@@ -1,4 +1,4 @@
-"""A trained tree model and new examples: classifiers that would see much that is new are solved again."""
+"""Updates of a trained tree model: classifiers with many new examples are retrained."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .tree_model import TreeModel, relevance_chain
 
 @dataclass(frozen=True)
 class UpdateConfig(Config):
-    """Which classifiers an update solves again: those whose examples have grown since they were solved."""
+    """Limits from which on an update retrains a classifier, by the growth of its examples."""
 
     new_positives: float = setting(
         0.05,
@@ -36,14 +36,14 @@ class UpdateConfig(Config):
     )
 
     def with_limits(self, new_positives: float | None, new_examples: float | None) -> UpdateConfig:
-        """These settings, or others where they are given."""
+        """These settings, overridden by those that are not None."""
         given = {"new_positives": new_positives, "new_examples": new_examples}
         return self.replace_settings({name: value for name, value in given.items() if value is not None})
 
 
 @dataclass(frozen=True, eq=False)
 class _Waiting:
-    """A level whose stale classifiers are about to be solved."""
+    """A level whose stale classifiers are to be retrained."""
 
     level: int
     nodes: npt.NDArray[np.int64]
@@ -51,7 +51,7 @@ class _Waiting:
 
 
 class _Update:
-    """Of one tree model; the first ``known`` rows of ``X`` and ``Y`` are those it was trained on."""
+    """An update of one tree model; the first ``known`` rows of ``X`` and ``Y`` are its training examples."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class _Update:
             *csr_arrays(transpose(positives)[nodes]),
             *csr_arrays(transpose(shortlist)[touched])[:2],
             np.append(0, np.cumsum(counts)),
-            True,  # all of these are to be solved, also one alone below its parent
+            True,  # only children among these have weights too
             self.old.config.threshold,
             self.seed + level,
             _native.SolverOptions(**self.old.config.solver_settings()),
@@ -118,7 +118,7 @@ class _Update:
         return _Waiting(level, nodes, problem)
 
     def _solve(self, waiting: list[_Waiting]) -> None:
-        """Solves levels that do not wait for each other."""
+        """Retrains levels that are independent of each other."""
         problems = [item.problem for item in waiting if item.problem is not None]
         todo = [item.level for item in waiting if item.problem is not None]
         trained: dict[int, Any] = {}
@@ -150,10 +150,10 @@ def updated(
     seed: int = 0,
     threads: int = 1,
 ) -> TreeModel:
-    """The model on the grown ``tree`` (see `tree_growth`) and all examples, first the ``known`` old ones.
+    """The model on the grown ``tree`` (see `tree.growth`) and all examples, first the ``known`` old ones.
 
-    A classifier is solved again, from all its examples, when those have grown by more than ``limits`` since
-    it was solved last. The others keep their weights bit for bit.
+    A classifier is retrained on all its examples when these have grown by more than ``limits`` since its last
+    training. The others keep their weights bit for bit.
     """
     if any("given" in scheme for scheme in model.config.schemes(tree.depth)):
         raise ConfigError("a model with negatives=given cannot be updated: train it again on all examples")

@@ -1,9 +1,9 @@
-"""AttentionXML: every label reads a text in its own inference; one network for each level of a label tree.
+"""AttentionXML: every label has its own attention over a text; one network for each level of a label tree.
 
 You, Zhang, Wang, Dai, Mamitsuka, Zhu: "AttentionXML: Label Tree-based Attention-Aware Deep Model for
-High-Performance Extreme Multi-Label Text Classification", NeurIPS 2019. Each level starts from what the one
-above has learned, and looks, for a text, at the children of its true nodes and of the best that were found.
-With few labels there is one level, of labels.
+High-Performance Extreme Multi-Label Text Classification", NeurIPS 2019. Each level starts
+from the weights of the level above. For each text it scores the children of the true nodes and of the best
+nodes found above. With few labels, labels are the only level.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .network_config import ClusterConfig, WordNetworkConfig
 from .neural import NeuralMethod
 
 ATTENTION_SPACE: SearchSpace = {"training.learning_rate": (1e-3, 3e-3, 6e-3), "attention.hidden": (256, 512)}
-"""Not ``beam``: by default only many labels have a tree."""
+"""Without ``beam``: by default only many labels have a tree."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class AttentionXMLConfig(ClusterConfig, WordNetworkConfig):
     flat: bool = setting(False, "score every label for every text, without a label tree")
     beam: int = setting(64, "beam width: nodes of a level whose children are scored", at_least=1)
     warm_start: bool = setting(True, "initialise a level with the word vectors and LSTM of the level above")
-    attention: AttentionConfig = part(AttentionConfig(), "the layers")
+    attention: AttentionConfig = part(AttentionConfig(), "the layers of the network")
     training: TrainingConfig = part(
         TrainingConfig(learning_rate=3e-3, average="swa", average_from=0.5), "the training loop"
     )
@@ -66,7 +66,7 @@ class AttentionXMLConfig(ClusterConfig, WordNetworkConfig):
 
 
 class AttentionXML(NeuralMethod):
-    """Words, label by label."""
+    """Label-wise attention over words."""
 
     name = "attention-xml"
     config_class = AttentionXMLConfig
@@ -89,12 +89,12 @@ class AttentionXML(NeuralMethod):
         return AttentionLevels(levels, self.config.beam)
 
     def _run_training(self, task: TrainingTask, tokens: Tokens, Y: sparse.csr_matrix) -> TrainingProgress:
-        """Level by level. Only the last is validated, with all above it: it is the one that ranks labels."""
+        """Trains level by level. Only the last, which ranks the labels, is validated, with all above it."""
         assert self.network is not None and self.clusters is not None
         together = TrainingProgress()
         relevance = self.clusters.relevance(Y)
-        # Before a level is trained its scores say how often a candidate is right, in log-odds. Else the first
-        # steps teach the scorer, which all labels share, to say no whatever it sees, and it never recovers.
+        # Initial scores of a level are the log-odds of its candidates. Otherwise the first steps train the
+        # scorer, which all labels share, to reject everything, and it never recovers.
         known = 0.0
         for number, true in enumerate(relevance):
             last = number + 1 == len(relevance)
@@ -106,10 +106,10 @@ class AttentionXML(NeuralMethod):
                 else:
                     known = 0.0
             odds = self._odds(true, shortlist, number)
-            level.expect(odds - known)
+            level.raise_scores(odds - known)
             known = odds
             self.network.depth = number + 1
-            of_level = replace(
+            level_task = replace(
                 task,
                 network=level,
                 examples=Examples(tokens, true, shortlist=shortlist),
@@ -119,11 +119,11 @@ class AttentionXML(NeuralMethod):
                 on_epoch=task.on_epoch if last else None,
                 part={"level": number + 1},
             )
-            together = together.then(of_level.run())
+            together = together.then(level_task.run())
         return together
 
     def _odds(self, true: sparse.csr_matrix, shortlist: sparse.csr_matrix | None, number: int) -> float:
-        """Log-odds that a candidate of a text is right. Children of nodes off its shortlist are none."""
+        """Log-odds that a candidate of a text is right; candidates are the children of its shortlist."""
         assert self.clusters is not None
         candidates, right = float(true.shape[0] * true.shape[1]), float(true.nnz)
         if shortlist is not None:
@@ -133,9 +133,9 @@ class AttentionXML(NeuralMethod):
         return math.log(right / max(candidates - right, 0.5))
 
     def _shortlist(self, task: TrainingTask, true: sparse.csr_matrix, number: int) -> sparse.csr_matrix:
-        """Texts × nodes of the level above whose children a text is trained with, at most ``beam``.
+        """Texts × nodes of the level above whose children are candidates in training, at most ``beam``.
 
-        The true ones and then the best found; where there are too many true ones, the best of these.
+        The true nodes, then the best-ranked ones; the best true nodes where they are too many.
         """
         assert self.network is not None
         self.network.depth = number
@@ -146,15 +146,15 @@ class AttentionXML(NeuralMethod):
 
 
 def shortlisted(
-    true: sparse.csr_matrix, indptr: npt.NDArray[np.int64], found: npt.NDArray[np.int32], most: int
+    true: sparse.csr_matrix, indptr: npt.NDArray[np.int64], ranked: npt.NDArray[np.int32], most: int
 ) -> sparse.csr_matrix:
-    """Texts × nodes, ``most`` of each text: first those both true and found, then true, then found ones."""
+    """Texts × nodes, ``most`` per text: nodes both true and ranked, then true, then ranked ones."""
     counts = np.diff(indptr)
-    places = np.arange(len(found)) - np.repeat(indptr[:-1], counts)
+    places = np.arange(len(ranked)) - np.repeat(indptr[:-1], counts)
     values = (1 - places / (counts.max(initial=0) + 1)).astype(np.float32)
-    merged = sparse.csr_matrix(2 * true + sparse.csr_matrix((values, found, indptr), shape=true.shape))
+    merged = sparse.csr_matrix(2 * true + sparse.csr_matrix((values, ranked, indptr), shape=true.shape))
     rows = np.repeat(np.arange(true.shape[0]), np.diff(merged.indptr))
-    order = np.lexsort((-merged.data, rows))  # within the rows, which stay where they are
-    chosen = order[np.arange(len(order)) - merged.indptr[rows] < most]
-    places_of = rows[chosen], merged.indices[chosen]
-    return sparse.csr_matrix((np.ones(len(chosen), np.float32), places_of), shape=true.shape)
+    order = np.lexsort((-merged.data, rows))  # within the rows
+    kept = order[np.arange(len(order)) - merged.indptr[rows] < most]
+    places_of = rows[kept], merged.indices[kept]
+    return sparse.csr_matrix((np.ones(len(kept), np.float32), places_of), shape=true.shape)

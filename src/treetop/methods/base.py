@@ -1,6 +1,6 @@
-"""`Method`: the five verbs every method has: fit, predict, evaluate, save, load.
+"""`Method`: the base class of all methods, with fit, predict, evaluate, save and load.
 
-The public verbs check their input here, once; a method's own ``_fit`` and ``_rank`` only compute.
+These check their input here, once; a method's own ``_fit`` and ``_rank`` only compute.
 """
 
 from __future__ import annotations
@@ -77,24 +77,24 @@ class Method(ABC):
     name: ClassVar[str]
     config_class: ClassVar[type[MethodConfig]]
     same_on_any_threads: ClassVar[bool] = True
-    """Whether a model is the same, to the last bit, for any number of threads."""
+    """Whether a model is the same for any number of threads, bit for bit."""
     trains_in_epochs: ClassVar[bool] = False
-    """Whether training consists of epochs that a callback (``on_epoch``) can watch."""
+    """Whether training runs in epochs, after which a callback (``on_epoch``) is called."""
     search_space: ClassVar[SearchSpace] = {}
-    """What `treetop.tune` tries."""
+    """Settings and values that `treetop.tune` tries."""
 
     def __init__(self, config: MethodConfig | None = None, **settings: Any) -> None:
         self.config = (config or self.config_class()).replace_settings(settings)
         self.labels: Strings | None = None
         self.label_texts: Strings | None = None
         self.label_counts: npt.NDArray[np.int64] = np.zeros(0, np.int64)
-        """Training examples of each label."""
+        """Number of training examples of each label."""
         self.statistics: dict[str, Any] = {}
-        """Counts of the training data, kept in the model folder."""
+        """Statistics of the training data, kept in the model folder."""
         self.training_log: dict[str, Any] = {}
-        """What happened in the training of a network; empty for other methods."""
+        """Losses and metrics of a network's training; empty for other methods."""
         self.calibration: Calibration | None = None
-        """What turns scores into probabilities; None: scores only rank."""
+        """Turns scores into probabilities; None: scores only rank."""
 
     # -- the five verbs --------------------------------------------------------------------------------------
 
@@ -108,14 +108,14 @@ class Method(ABC):
     ) -> Self:
         """Trains on a `Dataset`, on texts and their labels, or on a feature matrix and a label matrix.
 
-        Of a pandas or polars frame ``text`` and ``labels`` name the columns, by default "text" and "labels".
+        ``text`` and ``labels`` name the columns of a pandas or polars frame, by default "text" and "labels".
         """
         check_options(extra, self.fit_options(), f"the training of {self.name}")
         dataset = training_set(data, labels, text)
-        learned = None if self.config.calibration == "none" else self._calibrated_on_a_part(dataset, extra)
+        fitted = None if self.config.calibration == "none" else self._calibrated_on_a_part(dataset, extra)
         self._train(dataset, extra)
-        if learned is not None:
-            self.calibration, described = learned
+        if fitted is not None:
+            self.calibration, described = fitted
             self.statistics |= {"calibration": described}
         return self
 
@@ -128,15 +128,15 @@ class Method(ABC):
         text: TextColumns | None = None,
         **options: Any,
     ) -> Predictions:
-        """The ``k`` best labels of every input, best first; with ``threshold`` only scores strictly above it.
+        """The ``k`` best labels of every input, best first; with ``threshold``, only those strictly above it.
 
         ``text``: the text columns of a pandas or polars frame, by default "text".
 
-        Without ``k``: five, or with a threshold up to a hundred; all where there are fewer. The scores of a
-        calibrated model are probabilities: ``threshold=0.5`` keeps what is likelier right than wrong.
+        Without ``k``: five, or up to a hundred with a threshold; at most all labels. Scores of a calibrated
+        model are probabilities: ``threshold=0.5`` keeps labels that are more likely right than wrong.
         """
         known = self.known_labels
-        if options:  # one text takes microseconds: a signature is looked at only where it matters
+        if options:  # one text takes microseconds, so signatures are inspected only if needed
             check_options(options, keywords(self._rank), f"a prediction of {self.name}")
         if threshold is not None:
             check_threshold(threshold)
@@ -193,10 +193,10 @@ class Method(ABC):
         text: TextColumns | None = None,
         labels: str | None = None,
     ) -> Self:
-        """Makes the scores of a fitted model probabilities, learned from labelled data it was not trained on.
+        """Calibrates the scores of a fitted model to probabilities, on labelled data it was not trained on.
 
-        ``kind`` is ``"isotonic"`` or ``"platt"`` (see `treetop.calibration`). The order of labels stays. Of a
-        frame ``text`` and ``labels`` name the columns.
+        ``kind`` is ``"isotonic"`` or ``"platt"`` (see `treetop.calibration`). The ranking stays the same.
+        ``text`` and ``labels`` name the columns of a frame.
         """
         from ..metrics.matching import match_truth
 
@@ -213,7 +213,7 @@ class Method(ABC):
                 )
             self.calibration = map_class.fit(judged.best.scores, judged.best_hits)
         described = {"kind": kind, "examples": len(data), "source": data.source}
-        self.statistics = self.statistics | {"calibration": described}  # a copy of the model keeps its own
+        self.statistics = self.statistics | {"calibration": described}  # copies of the model keep theirs
         return self
 
     def explain(self, text: Inputs, label: str, **options: Any) -> Explanation:
@@ -245,13 +245,13 @@ class Method(ABC):
     ) -> Self:
         """Adds labelled examples, also of new labels, to a fitted model without training it from scratch.
 
-        ``old``: what the model was trained on, unless it keeps that itself (``keep_data``). Words outside the
-        vocabulary stay unknown, and the calibration stays as it is. Of frames ``text`` and ``labels`` name
-        the columns.
+        ``old``: the training examples, unless the model keeps them itself (``keep_data``). Words outside the
+        vocabulary stay unknown, and the calibration does not change. ``text`` and ``labels`` name the columns
+        of frames.
         """
         known = self.known_labels
         if not self.can_update:
-            self._update(new, old)  # says so, before anything else is looked at
+            self._update(new, old)  # raises the error before any other check
         if self.config.label_examples:
             raise ModelError("a model with label_examples cannot be updated: train it again on all examples")
         check_options(options, keywords(self._update), f"an update of {self.name}")
@@ -286,18 +286,18 @@ class Method(ABC):
 
     @classmethod
     def fit_options(cls) -> list[str]:
-        """Names of the options that `fit` takes, next to the data."""
+        """Names of the options that `fit` takes besides the data."""
         return keywords(cls._fit)
 
     @property
     def known_labels(self) -> Strings:
-        """The labels of a trained model; an error before it is trained."""
+        """The labels of a trained model; raises an error for an untrained one."""
         self.check_trained()
         assert self.labels is not None
         return self.labels
 
     def check_trained(self) -> None:
-        """Refuses a model that is not trained yet."""
+        """Raises an error if the model is not trained yet."""
         if self.labels is None:
             raise ModelError(f"this {self.name} model is not trained yet: call fit first")
 
@@ -317,11 +317,11 @@ class Method(ABC):
         return type(self)._explain is not Method._explain
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Writes the model folder in one step; an older model of that name is replaced."""
+        """Writes the model folder atomically; replaces an older model there."""
         store.save(folder, self.to_stored())
 
     def to_stored(self) -> store.Stored:
-        """What `save` writes."""
+        """The content of the model folder, as `save` writes it."""
         labels = self.known_labels
         arrays = with_prefix("labels", labels.state()) | {"label_counts": self.label_counts}
         if self.label_texts is not None:
@@ -333,7 +333,7 @@ class Method(ABC):
 
     @classmethod
     def from_stored(cls, stored: store.Stored, where: str) -> Self:
-        """The model a folder holds; `treetop.load` finds the right class."""
+        """The model in a folder; `treetop.load` finds the right class."""
         try:
             model = cls(config=cls.config_class().with_stored(stored.config))
             model.labels = Strings.from_state(under_prefix("labels", stored.arrays))
@@ -353,7 +353,7 @@ class Method(ABC):
         return model
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
-        """A pickle of a trained model is what `save` writes."""
+        """Pickles a trained model as `save` writes it."""
         if self.labels is None:
             return super().__reduce_ex__(protocol)
         stored = self.to_stored()
@@ -372,7 +372,7 @@ class Method(ABC):
     @property
     @abstractmethod
     def takes_texts(self) -> bool:
-        """Whether the fitted model turns texts into features itself (else it takes feature matrices)."""
+        """Whether the fitted model takes texts; else it takes feature matrices."""
 
     @abstractmethod
     def _fit(self, dataset: Dataset, **extra: Any) -> None: ...
@@ -387,14 +387,14 @@ class Method(ABC):
     def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None: ...
 
     def _update(self, new: Dataset, old: Dataset | None, **options: Any) -> None:
-        """Takes in ``new``, whose first labels are the model's; a method that can grow does it here.
+        """Adds ``new`` examples, whose first labels are the model's; updatable methods override this.
 
-        ``old`` are the examples it was trained on, with the model's labels, if they are given.
+        ``old``: the training examples, with the model's labels, if given.
         """
         raise ModelError(f"{self.name} cannot be updated: train it again on all examples")
 
     def _explain(self, dataset: Dataset, label: int, **options: Any) -> Explanation:
-        """Of the only row of ``dataset``; a method that can explains here."""
+        """The explanation for the only row of ``dataset``; methods that can explain override this."""
         raise ModelError(f"{self.name} cannot explain its scores: choose a linear method, or neighbours")
 
     def blank(self) -> Self:
@@ -423,7 +423,7 @@ class Method(ABC):
             self.statistics["training"] = self.training_log
 
     def _training_examples(self, dataset: Dataset, extra: Mapping[str, Any]) -> Dataset:
-        """The examples, and perhaps the texts of the labels."""
+        """The examples, and with ``label_examples`` the texts of the labels."""
         if not self.config.label_examples:
             return dataset
         if any(hasattr(value, "shape") for value in extra.values()):
@@ -441,10 +441,10 @@ class Method(ABC):
     def _calibrated_on_a_part(
         self, dataset: Dataset, extra: Mapping[str, Any]
     ) -> tuple[Calibration, dict[str, Any]]:
-        """The map of a model of most examples, learned on the others."""
+        """The calibration of a model trained on most examples, fitted on the others."""
         config = self.config
         kept, held_out = held_out_rows(dataset, config.calibration_share, config.seed, "calibration")
-        of_kept = {  # a matrix with a row per example is cut like the examples
+        of_kept = {  # a matrix with a row per example is split like the examples
             name: value[kept] if sparse.issparse(value) and value.shape[0] == len(dataset) else value
             for name, value in extra.items()
         }
@@ -454,7 +454,7 @@ class Method(ABC):
         return self.calibration, self.statistics["calibration"]
 
     def node_title(self, tree: LabelTree, level: int, node: int) -> str:
-        """A label by its name; a cluster by the readable texts of its labels, where it has some."""
+        """The name of a label; for a cluster the texts of its labels, where they have some."""
         names = self.known_labels
         if level + 1 < tree.depth and self.label_texts is not None:
             names = self.label_texts
@@ -468,7 +468,7 @@ class Method(ABC):
 
     @property
     def threads(self) -> int:
-        """Threads to use now."""
+        """Number of threads to use."""
         return thread_count(self.config.threads)
 
     def __repr__(self) -> str:
@@ -476,7 +476,7 @@ class Method(ABC):
         return f"{type(self).__name__}({state})"
 
     def _checked_old(self, old: Dataset) -> Dataset:
-        """The old examples with the model's labels; others than those it was trained on are refused."""
+        """The old examples with the model's labels; raises an error unless the model was trained on them."""
         dataset = self.input_set(old).aligned_to(self.known_labels)
         if len(dataset) != self.statistics["examples"]:
             raise DataError(
@@ -500,7 +500,7 @@ class Method(ABC):
         return Strings.of(texts.values())
 
     def input_set(self, inputs: Inputs, text: TextColumns | None = None) -> Dataset:
-        """Inputs of any kind as a `Dataset` of the kind that the model was trained on."""
+        """Inputs as a `Dataset`, with texts or features as the model was trained on."""
         dataset = as_dataset(inputs, text)
         if self.takes_texts and dataset.texts is None:
             raise DataError(

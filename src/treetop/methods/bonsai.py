@@ -27,7 +27,7 @@ class BonsaiConfig(TreeLinearConfig):
 
 
 class Bonsai(TreeLinear):
-    """100-way k-means without balance, two or three levels deep: frequent topics keep large clusters."""
+    """Unbalanced 100-way k-means, two or three levels deep: frequent topics keep large clusters."""
 
     name = "bonsai"
     config_class = BonsaiConfig

@@ -1,4 +1,4 @@
-"""What a trained CascadeXML model does inside: recall of its levels, attention of its first token."""
+"""Analysis of a trained CascadeXML model: recall of its levels, attention of its first token."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..neural import level_recall as recall
 from ..neural.attention_views import AttentionViews
 from ..neural.batches import Examples
 from ..neural.cascade_network import CascadeNetwork
-from ..neural.device import chosen_device, memory_told, using_threads
+from ..neural.device import chosen_device, clear_memory_errors, using_threads
 from ..neural.inference import InferenceSettings
 from ..neural.pretrained import pretrained
 from .cascadexml import CascadeXML
@@ -26,11 +26,11 @@ from .inputs import Inputs
 
 
 def level_recall(model: CascadeXML, data: Dataset | Any) -> list[dict[str, float]]:
-    """How much of the truth each level passes on to the next, on labelled texts, from the top.
+    """The recall of each level on labelled texts, from the top.
 
-    ``level``, its number of ``nodes``, the mean number ``chosen`` for a text, and the ``recall``: the
-    percentage of the true nodes among them. The last level is that of the labels, of which those below a
-    chosen cluster are chosen. Labels that the network does not know are ignored.
+    ``level``, its number of ``nodes``, the mean number ``chosen`` (in the beam) per text, and the ``recall``:
+    the percentage of true nodes that are chosen. On the last level, all labels below a chosen cluster count.
+    Labels that the network does not know are ignored.
     """
     known = model.known_labels
     data = labelled(data, "level_recall needs")
@@ -44,7 +44,7 @@ def level_recall(model: CascadeXML, data: Dataset | Any) -> list[dict[str, float
     if not Y.nnz:
         raise DataError(f"{data.source}: no text has a label that the model knows: give other texts")
     inference = inference_settings(config, chosen_device(config.device), int8=config.transformer.int8)
-    with using_threads(model.threads), memory_told():
+    with using_threads(model.threads), clear_memory_errors():
         examples = Examples(model.reader.tokens(dataset.texts, threads=model.threads), Y)
         return recall.level_recall(network, examples, inference)
 
@@ -52,9 +52,9 @@ def level_recall(model: CascadeXML, data: Dataset | Any) -> list[dict[str, float
 def attention_views(
     model: CascadeXML, inputs: Inputs, layers: Iterable[int] | None = None, *, published: bool = False
 ) -> AttentionViews:
-    """What the first token of some texts attends to, in ``layers``; by default in those that levels see.
+    """The attention of the first token of texts in ``layers``, by default those that the levels use.
 
-    ``published``: by the encoder as it was before training, to compare with. Always in 32 bits.
+    ``published``: by the encoder before fine-tuning, for comparison. Always in 32 bits.
     """
     model.check_trained()
     dataset = model.input_set(inputs)
@@ -64,6 +64,6 @@ def attention_views(
     if published:
         encoder, _ = pretrained(config.transformer, config.max_length)
     inference = InferenceSettings(config.batch_size, chosen_device(config.device), torch.float32)
-    with using_threads(model.threads), memory_told():
+    with using_threads(model.threads), clear_memory_errors():
         examples = Examples(reader.tokens(dataset.texts, threads=model.threads))
         return views.attention_views(encoder, examples, network.taps if layers is None else layers, inference)

@@ -1,8 +1,8 @@
-"""CascadeXML: the levels of a label tree, from coarse to fine, at ever later layers of one transformer.
+"""CascadeXML: the levels of a label tree, from coarse to fine, at successive layers of one transformer.
 
 Kharbanda, Banerjee, Schultheis, Babbar: "CascadeXML: Rethinking Transformers for End-to-end Multi-resolution
-Training in Extreme Multi-label Classification", NeurIPS 2022. All levels are trained at once; each decides
-which nodes of the next one count.
+Training in Extreme Multi-label Classification", NeurIPS 2022. All levels are trained at once; each selects
+the nodes of the next level that are scored.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .neural import NeuralMethod
 
 CASCADE_SPACE: SearchSpace = {"training.learning_rate": (5e-5, 1e-4, 2e-4), "epochs": (8, 12, 16)}
 MANY = 100_000
-"""Labels that get three levels of clusters above them, as published; fewer get one."""
+"""Labels from which on there are three levels of clusters, as published; fewer labels have one."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class CascadeXMLConfig(ClusteredEncoderConfig):
 
 
 class CascadeXML(NeuralMethod):
-    """All levels by one encoder."""
+    """All levels share one encoder."""
 
     name = "cascadexml"
     config_class = CascadeXMLConfig
@@ -113,7 +113,7 @@ class CascadeXML(NeuralMethod):
         head = CascadeHead(
             encoder.width,
             self.clusters.parents,
-            chosen=lengthened(config.beam, levels - 1),
+            beam=lengthened(config.beam, levels - 1),
             dropouts=lengthened(config.dropouts, levels),
             score=config.score,
             bits=config.head_bits,
@@ -128,7 +128,7 @@ class CascadeXML(NeuralMethod):
 
 
 def usual_clusters(labels: int) -> tuple[int, ...]:
-    """2^10, 2^13 and 2^16 for very many labels, as published; else one level, 16 to 32 labels a cluster."""
+    """2^10, 2^13 and 2^16 for `MANY` labels, as published; else one level, 16 to 32 labels per cluster."""
     if labels >= MANY:
         return 1 << 10, 1 << 13, 1 << 16
     level = math.ceil(math.log2(max(labels / 32, 1)))

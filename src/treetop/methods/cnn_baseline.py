@@ -1,4 +1,4 @@
-"""The baseline that the study of XML-CNN recommends: Kim-CNN with a hidden layer, small for many labels."""
+"""The baseline that the study of XML-CNN recommends: Kim-CNN with a hidden layer before the labels."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from .neural import NeuralMethod
 
 @dataclass(frozen=True)
 class CNNBaselineConfig(CNNConfig):
-    """Sizes of EUR-Lex in the study."""
+    """The sizes for EUR-Lex in the study."""
 
     training: TrainingConfig = part(TrainingConfig(learning_rate=1e-3), "the training loop")
-    cnn: TextCNNConfig = part(TextCNNConfig(filters=768, hidden=512, embedding_dropout=0.4), "the layers")
+    cnn: TextCNNConfig = part(
+        TextCNNConfig(filters=768, hidden=512, embedding_dropout=0.4), "the layers of the network"
+    )
 
 
 class CNNBaseline(NeuralMethod):

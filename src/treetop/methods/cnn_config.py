@@ -1,4 +1,4 @@
-"""Settings of the convolutional networks, and what tuning tries of them."""
+"""Settings of the convolutional networks, and their values for tuning."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CNN_SPACE: SearchSpace = {
     "cnn.embedding_dropout": (0.2, 0.4, 0.6, 0.8),
     "cnn.dropout": (0.2, 0.4, 0.6, 0.8),
 }
-"""The ranges of the study of XML-CNN (Table 9); its other rows are for networks that have such a layer."""
+"""The ranges of the study of XML-CNN (Table 9); its other rows apply only to networks with such a layer."""
 HIDDEN_SPACE: SearchSpace = {"cnn.hidden": (256, 512, 1024)}
 POOLS_SPACE: SearchSpace = {"cnn.pools": (2, 8)}
 
@@ -25,10 +25,10 @@ POOLS_SPACE: SearchSpace = {"cnn.pools": (2, 8)}
 class CNNConfig(WordNetworkConfig):
     """Settings of a convolutional network."""
 
-    cnn: TextCNNConfig = part(TextCNNConfig(), "the layers")
+    cnn: TextCNNConfig = part(TextCNNConfig(), "the layers of the network")
 
 
 def text_cnn(reader: Reader | None, labels: int, config: CNNConfig, *, trained: bool) -> TextCNN:
-    """The network over the reader's words; ``trained``: its weights are about to be replaced."""
+    """The network on the reader's words; ``trained``: its weights are about to be replaced."""
     assert isinstance(reader, WordReader)
     return TextCNN(reader.embedding(blank=trained), labels, config.max_length, config.cnn)

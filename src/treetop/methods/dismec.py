@@ -1,8 +1,8 @@
-"""DiSMEC: one squared-hinge classifier per label against all texts, small weights dropped at once.
+"""DiSMEC: one squared-hinge classifier per label against all texts, without small weights.
 
 Babbar, Schölkopf: "DiSMEC: Distributed Sparse Machines for Extreme Multi-label Classification", WSDM 2017.
 With ``regulariser="l1"`` it is ProXML (Babbar, Schölkopf: "Data scarcity, robustness and extreme multi-label
-classification", Machine Learning 2019), and with ``refit`` besides it resembles PPD-Sparse (Yen, Huang, Dai,
+classification", Machine Learning 2019), and with ``refit`` too it resembles PPD-Sparse (Yen, Huang, Dai,
 Ravikumar, Dhillon, Xing: "PPDsparse: A Parallel Primal-Dual Sparse Method for Extreme Classification", KDD
 2017).
 """
@@ -33,14 +33,14 @@ from .feature_config import TFIDF_SPACE, FeatureConfig
 
 @dataclass(frozen=True)
 class DiSMECConfig(FeatureConfig):
-    """Settings of DiSMEC. Beams and negatives are ignored: all labels are scored, all texts are negatives."""
+    """Settings of DiSMEC. Ignores beams and negatives: it scores all labels, and all texts are negatives."""
 
     linear: LinearConfig = part(LinearConfig(threshold=0.01, transform="raw"), "classifiers")
     update: UpdateConfig = part(UpdateConfig(), "updates of a trained model")
 
 
 class DiSMEC(Method):
-    """Training costs texts × labels: for some tens of thousands of labels at most. Scores are raw margins."""
+    """Training time grows with texts × labels: for tens of thousands of labels. Scores are raw margins."""
 
     name = "dismec"
     config_class = DiSMECConfig
@@ -73,7 +73,7 @@ class DiSMEC(Method):
         new_positives: float | None = None,
         new_examples: float | None = None,
     ) -> None:
-        """``new_positives`` and ``new_examples``: other limits than those of the settings, this time."""
+        """``new_positives`` and ``new_examples`` override the settings for this update."""
         assert self.model is not None
         X, Y, known = self.features.with_old_examples(
             new, old, name=self.name, count=self.statistics["examples"], threads=self.threads

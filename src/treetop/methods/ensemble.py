@@ -1,16 +1,16 @@
-"""An ensemble: several models, of any methods, whose ranked lists are added up.
+"""An ensemble: several models, of any methods, whose ranked lists are combined.
 
-Each member ranks ``depth`` labels or more. With s_m(ℓ) the score that member m gives the label ℓ, 0 where its
-list lacks ℓ, and weights w that sum to 1, the ensemble's score is Σ_m w_m s_m(ℓ). The rules:
+Each member ranks ``depth`` labels or more. With s_m(ℓ) the score of label ℓ by member m, 0 where its list
+lacks ℓ, and weights w that sum to 1, the ensemble's score is Σ_m w_m s_m(ℓ). The rules:
 
 - ``mean``: equal weights.
 - ``weighted``: given weights.
-- ``learned``: the weights of the best nDCG@5 on a held-out part.
-- ``stacked``: not a sum of scores, but the log-odds that `Stack` learns from a held-out part.
-- ``rank``: equal weights, and in place of the score (n − r) / n, where ℓ has rank r = 0, 1, … in the member's
-  list and n is the length of the longest list of that text. For members whose scores cannot be compared.
+- ``learned``: the weights with the best nDCG@5 on held-out examples.
+- ``stacked``: not a sum of scores, but the log-odds that `Stack` learns from held-out examples.
+- ``rank``: equal weights, and instead of the score (n − r) / n, where ℓ has rank r = 0, 1, … in the member's
+  list and n is the length of the longest list of that text. For members whose scores are not comparable.
 
-Labels are matched by name: members may know different labels, and the ensemble knows those of all.
+Labels are matched by name: members may have different labels, and the ensemble has the labels of all.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ if TYPE_CHECKING:
 
 Weights = npt.NDArray[np.float64]
 LEARNED = ("learned", "stacked")
-"""Rules that need a held-out part."""
+"""Rules that are fitted on held-out examples."""
 STEPS = 20
-"""The learned share of a member is a multiple of 1/STEPS when it is tried."""
+"""Weights to try for a member are multiples of 1/STEPS."""
 SWEEPS = 10
 
 
@@ -95,9 +95,9 @@ class EnsembleConfig(MethodConfig):
 
 
 class Ensemble(Method):
-    """``Ensemble([model, other])`` of fitted models is ready for use; `fit` trains all members anew.
+    """``Ensemble([model, other])`` of fitted models is ready for use; `fit` trains all members again.
 
-    Without members, `fit` trains those that the setting ``methods`` names.
+    Without members, `fit` trains the methods that the setting ``methods`` names.
     """
 
     name = "ensemble"
@@ -116,20 +116,20 @@ class Ensemble(Method):
             raise ConfigError(
                 "label_examples and member_settings are for methods given by name: set them on the models"
             )
-        # Copies share the arrays but not the settings: the ensemble's threads are those of its members.
+        # Copies share the arrays but not the settings: members use the ensemble's threads.
         self.members: list[Method] = [copy.copy(member) for member in members]
         self.weights: Weights = np.zeros(0)
-        """Of the members; they sum to 1. In a stacked ensemble they only tell how much each has to say."""
+        """Weights of the members; they sum to 1. In a stacked ensemble they only show their influence."""
         self.stack: Stack | None = None
         self._new_ids: list[npt.NDArray[np.int32] | None] = []
-        """Per member: its label ids as the ensemble's, or None where they are the same."""
+        """Per member: the ensemble's ids of its labels, or None where they are the same."""
         fitted = bool(members) and all(member.labels is not None for member in members)
         if fitted and self.config.rule not in LEARNED:
-            self._put_together()
+            self._merge_members()
 
     @classmethod
     def learn(cls, members: Sequence[Method], validation: Dataset | Any, **settings: Any) -> Self:
-        """Fitted models with the weights that rank the labels of ``validation`` best; or rule="stacked"."""
+        """An ensemble of fitted models with the rule (learned or stacked) fitted on ``validation``."""
         ensemble = cls(members, **({"rule": "learned"} | settings))
         if ensemble.config.rule not in LEARNED:
             raise ConfigError(
@@ -140,7 +140,7 @@ class Ensemble(Method):
         validation = labelled(validation, "an ensemble learns its weights from fitted models and")
         if not ensemble.members:
             raise DataError("an ensemble learns its weights from fitted models and a labelled Dataset")
-        ensemble._put_together()
+        ensemble._merge_members()
         ensemble._learn(validation)
         return ensemble
 
@@ -171,7 +171,7 @@ class Ensemble(Method):
         for number, template in enumerate(templates, 1):
             with step(f"Member {number} of {len(templates)}, {template.name}"):
                 member = template.blank()
-                self._lend_threads(member)
+                self._share_threads(member)
                 self.members.append(member.fit(dataset))
         self._check_inputs()
         self.labels = dataset.labels
@@ -180,15 +180,15 @@ class Ensemble(Method):
             self.weights = self._given_weights()
 
     def _update(self, new: Dataset, old: Dataset | None) -> None:  # type: ignore[override]
-        """Every member grows; their weights stay."""
-        grown = []
+        """Updates every member; their weights do not change."""
+        updated = []
         for number, member in enumerate(self.members, 1):
             with step(f"Member {number} of {len(self.members)}, {member.name}"):
                 copied = copy.copy(member)
-                self._lend_threads(copied)
-                grown.append(copied.update(new, old))
-        self.members = grown
-        self._new_ids = [_positions(member.known_labels, new.labels) for member in grown]
+                self._share_threads(copied)
+                updated.append(copied.update(new, old))
+        self.members = updated
+        self._new_ids = [_positions(member.known_labels, new.labels) for member in updated]
 
     def _named_members(self) -> list[Method]:
         config = self.config
@@ -210,11 +210,11 @@ class Ensemble(Method):
         return made
 
     def _training_examples(self, dataset: Dataset, extra: Mapping[str, Any]) -> Dataset:
-        """The members add the texts of the labels themselves."""
+        """The members add the label texts themselves."""
         return dataset
 
-    def _put_together(self) -> None:
-        """Labels, counts and statistics from those of the fitted members."""
+    def _merge_members(self) -> None:
+        """Sets labels, counts and statistics from the fitted members."""
         self._check_inputs()
         self.labels = _union([member.known_labels for member in self.members])
         self._new_ids = [_positions(member.known_labels, self.labels) for member in self.members]
@@ -223,13 +223,13 @@ class Ensemble(Method):
         for member, new_ids in zip(self.members, self._new_ids, strict=True):
             places = slice(None) if new_ids is None else new_ids
             self.label_counts[places] = np.maximum(self.label_counts[places], member.label_counts)
-        best_read = max((member.statistics for member in self.members), key=lambda data: data["examples"])
+        largest = max((member.statistics for member in self.members), key=lambda data: data["examples"])
         self.statistics = {
-            "examples": best_read["examples"],
+            "examples": largest["examples"],
             "labels": len(self.labels),
             "labels_used": int((self.label_counts > 0).sum()),
-            "labels_per_example": best_read["labels_per_example"],
-            "input": best_read["input"],
+            "labels_per_example": largest["labels_per_example"],
+            "input": largest["input"],
             "source": ", ".join(dict.fromkeys(member.statistics["source"] for member in self.members)),
         }
         if self.config.rule not in LEARNED:
@@ -248,7 +248,7 @@ class Ensemble(Method):
             return None
         assert self.labels is not None
         texts: dict[str, str] = {}
-        for member in reversed(self.members):  # the first member has the last word
+        for member in reversed(self.members):  # texts of the first member win
             if member.label_texts is not None:
                 texts |= zip(member.known_labels, member.label_texts, strict=True)
         return Strings.of(texts.get(name, name) for name in self.labels)
@@ -258,7 +258,7 @@ class Ensemble(Method):
         return np.asarray(weights / weights.sum())
 
     def _learn(self, validation: Dataset) -> None:
-        """The weights, or the curves, that suit the labels of ``validation`` best."""
+        """Fits the weights or curves on ``validation``."""
         from ..metrics.documents import ndcg
         from ..metrics.matching import MatchedPredictions
 
@@ -316,7 +316,7 @@ class Ensemble(Method):
         """The ranked list of every member, in the ensemble's label ids."""
         lists: list[Ranked] = []
         for member, new_ids in zip(self.members, self._new_ids, strict=True):
-            self._lend_threads(member)
+            self._share_threads(member)
             ranked = member.predict(dataset, min(depth, len(member.known_labels)))
             ids = ranked.indices if new_ids is None else new_ids[ranked.indices]
             lists.append(Ranked(ranked.indptr, ids, ranked.scores))
@@ -325,7 +325,7 @@ class Ensemble(Method):
             lists = [Ranked(indptr, ids, _relevance(indptr, longest)) for indptr, ids, _ in lists]
         return lists
 
-    def _lend_threads(self, member: Method) -> None:
+    def _share_threads(self, member: Method) -> None:
         if member.config.threads != self.config.threads:
             member.config = member.config.replace_settings({"threads": self.config.threads})
 
@@ -387,10 +387,10 @@ class Ensemble(Method):
 
 
 def best_weights(quality: Callable[[Weights], float], count: int) -> Weights:
-    """Weights on the simplex of high quality, by coordinate search from equal ones.
+    """Weights of high quality that sum to 1, by coordinate search from equal weights.
 
-    One member's share after the other is tried from 0 to 1, while the rest keep their proportions; a change
-    needs an improvement, and the search ends when a sweep over all members brings none.
+    Tries one member's weight after the other from 0 to 1, while the others keep their proportions. The search
+    ends when a sweep over all members brings no improvement.
     """
     tried: dict[tuple[float, ...], float] = {}
 
@@ -416,7 +416,7 @@ def best_weights(quality: Callable[[Weights], float], count: int) -> Weights:
 
 
 def _relevance(indptr: npt.NDArray[np.int64], longest: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-    """(n − r) / n for every entry: r its rank, n the longest list of its row."""
+    """(n − r) / n for every entry, with r its rank and n the longest list of its text."""
     counts = np.diff(indptr)
     ranks = np.arange(indptr[-1]) - np.repeat(indptr[:-1], counts)
     n = np.repeat(longest, counts)
@@ -424,7 +424,7 @@ def _relevance(indptr: npt.NDArray[np.int64], longest: npt.NDArray[np.int64]) ->
 
 
 def _union(vocabularies: Sequence[Strings]) -> Strings:
-    """The labels of the first, then those that only the others have."""
+    """The labels of the first member, then new ones of the others."""
     union = vocabularies[0]
     for labels in vocabularies[1:]:
         if labels != union:

@@ -1,4 +1,4 @@
-"""Settings of the methods on TF-IDF features, or on feature matrices."""
+"""Settings of the methods on TF-IDF features or feature matrices."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ TFIDF_SPACE: SearchSpace = {
     "tfidf.min_df": (1, 2, 3),
     "tfidf.saturation": (None, 5, 15, 50),
 }
-"""Worth trying where texts are turned into features."""
+"""TF-IDF settings for tuning."""
 
 
 @dataclass(frozen=True)
 class FeatureConfig(MethodConfig):
-    """Settings of every method on TF-IDF features."""
+    """Settings of all methods on TF-IDF features."""
 
     tfidf: TfidfConfig = part(USUAL_TFIDF, "TF-IDF features of the texts")
     keep_data: bool = setting(

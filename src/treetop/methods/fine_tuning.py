@@ -1,4 +1,4 @@
-"""One training of a network: what it needs, how it runs, how it is reported. All methods train here."""
+"""`TrainingTask`: one training of a network, by which all methods train, and its log."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ class TrainingTask:
     config: NetworkConfig
     device: torch.device
     title: str
-    """What the progress bar says."""
+    """Title of the progress bar."""
     checkpoint: str | None
-    """The name under which its states are kept; None: they are not."""
+    """The name of its checkpoints; None: none are kept."""
     seed: int
     steps: int | None = None
-    """Optimizer steps, instead of the epochs of the settings."""
+    """Number of optimizer steps, instead of the epochs in the settings."""
     validator: Validator | None = None
     on_epoch: OnEpoch | None = None
     part: Mapping[str, int] = field(default_factory=dict)
-    """The level or the stage, for the log, where a method trains several times."""
+    """The level or stage, for the log of methods that train several times."""
 
     def run(self) -> TrainingProgress:
-        """Trains; the network is left as it was at its best epoch, or as it is at the end."""
+        """Trains; the network ends with the weights of its best epoch, or the last or averaged ones."""
         training = Training(
             self.network,
             self.examples,
@@ -58,7 +58,7 @@ class TrainingTask:
             validator=self.validator,
             states=TrainingStates(self.checkpoint),
             on_epoch=self.on_epoch,
-            which=self.part,
+            part=self.part,
         )
         return training.run(self.title)
 
@@ -66,7 +66,7 @@ class TrainingTask:
 def training_log(
     progress: TrainingProgress, parameters: Mapping[str, int], device: torch.device, config: NetworkConfig
 ) -> dict[str, Any]:
-    """What a model keeps of its training; ``parameters``: the number of weights of each part."""
+    """The log that a model keeps of its training; ``parameters``: number of weights per part."""
     precision = chosen_precision(config.training.precision, device)
     return {
         "parameters": dict(parameters),
@@ -81,13 +81,13 @@ def training_log(
 def inference_settings(
     config: NetworkConfig, device: torch.device, *, int8: bool = False
 ) -> InferenceSettings:
-    """Larger batches than in training: no gradients are kept."""
+    """Batches are larger than in training, because no gradients are kept."""
     precision = chosen_precision(config.training.precision, device)
     return InferenceSettings(4 * config.batch_size, device, precision, int8)
 
 
 def training_texts(dataset: Dataset, method: str) -> Strings:
-    """The texts that a network is trained on."""
+    """The training texts of a network."""
     if dataset.texts is None:
         raise DataError(
             f"{dataset.source}: {method} needs texts, but there are only features: choose a linear method"
@@ -98,6 +98,6 @@ def training_texts(dataset: Dataset, method: str) -> Strings:
 def prediction_vectors(
     encoder: TextEncoder, texts: Strings, config: JoinedFeaturesConfig, *, threads: int
 ) -> Vectors:
-    """The vectors of new texts, by a fine-tuned encoder."""
+    """Vectors of new texts by a fine-tuned encoder."""
     inference = inference_settings(config, chosen_device(config.device), int8=config.transformer.int8)
     return encoder.vectors(encoder.tokens(texts), inference, threads=threads)

@@ -1,8 +1,8 @@
 """Full-label transformer: a pretrained encoder and a linear score for every label, trained end to end.
 
-No tree and no sampled negatives: the loss is over all labels. It is computed in blocks of labels, so that
-memory does not grow with texts × labels. What ranks the labels in the end are linear rankers on TF-IDF and
-the trained encoder's vectors, and with a smaller share the scores that the encoder was trained with:
+No tree and no sampled negatives: the loss is over all labels, computed in blocks of labels, so that memory
+does not grow with texts × labels. Predictions combine a joined ranker on TF-IDF and the trained encoder's
+vectors with a smaller weight of the network's own scores:
 
     score(l) = (1 - w) · ranker(l) + w · σ(w_l · φ(x) + b_l)
 """
@@ -61,7 +61,7 @@ class FlatTransformerConfig(EncoderNetworkConfig):
 
 
 class FlatTransformer(NeuralMethod):
-    """Encoder and all labels at once."""
+    """An encoder trained with the loss over all labels."""
 
     name = "flat-transformer"
     config_class = FlatTransformerConfig
@@ -75,10 +75,10 @@ class FlatTransformer(NeuralMethod):
     def _initialise(
         self, dataset: Dataset, examples: Examples, Y: sparse.csr_matrix, device: torch.device
     ) -> None:
-        """The frequencies of labels, and perhaps better vectors.
+        """Biases with the label frequencies, and perhaps weights from the encoder's vectors.
 
-        A label's vector v_l is the mean of its texts' (pifa) or that of its own text, both less the mean of
-        all; w_l = v_l / ‖v_l‖ / n, where n is how long such vectors are: scores are 1 at most at first.
+        A label's vector v_l is the mean of its texts' vectors (pifa) or that of its own text, both minus the
+        mean of all; w_l = v_l / ‖v_l‖ / n, n the mean norm of text vectors: scores start at 1 at most.
         """
         network, config = self.network, self.config
         assert isinstance(network, EncoderNetwork)
@@ -99,7 +99,7 @@ class FlatTransformer(NeuralMethod):
         network.head.weight.data = first.to(network.head.weight.dtype)
 
     def _published_vectors(self, examples: Examples, device: torch.device) -> Vectors:
-        """By the encoder before it is trained; they may lie in the cache."""
+        """Vectors by the encoder before training, perhaps from the cache."""
         assert isinstance(self.network, EncoderNetwork)
         config, network = self.config, self.network
 

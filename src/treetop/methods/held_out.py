@@ -1,4 +1,4 @@
-"""Training examples that are held out, to choose or fit something on them."""
+"""Training examples held out for validation, calibration and the like."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Rows = npt.NDArray[np.int64]
 def held_out_rows(dataset: Dataset, share: float, seed: int, purpose: str) -> tuple[Rows, Rows]:
     """Rows to train on and rows to hold out: whole groups where the examples have groups.
 
-    Texts of labels are only trained on.
+    Label texts stay in the training set.
     """
     groups = None if dataset.groups is None else dataset.group_codes()
     try:
@@ -32,7 +32,7 @@ def held_out_rows(dataset: Dataset, share: float, seed: int, purpose: str) -> tu
 
 
 def held_out_if_possible(dataset: Dataset, share: float, seed: int) -> tuple[Rows, Rows]:
-    """The same, but of a single example none is held out, and examples of one group are drawn one by one."""
+    """As `held_out_rows`, but a single example stays, and examples of a single group are drawn one by one."""
     examples = dataset.example_rows()
     if len(examples) < 2:
         return np.arange(len(dataset)), np.zeros(0, np.int64)

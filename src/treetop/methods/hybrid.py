@@ -2,8 +2,9 @@
 
     score(l) = (1 - w) · √linear(l) + w · neighbours(l)
 
-The linear model generalises over many texts of a label; the neighbours remember the few texts of a rare one.
-The root brings its scores, products of exp(-(1 - u)³) that fall off steeply, to the scale of the votes.
+The linear model generalises over the many texts of a frequent label; the neighbours remember the few texts of
+a rare one. The root brings linear scores, products of exp(-(1 - u)³) that fall off steeply, to the scale of
+the votes.
 """
 
 from __future__ import annotations
@@ -35,18 +36,18 @@ from .tree_linear import TreeLinear, TreeLinearConfig
 from .xr_linear import XR_SPACE
 
 GRID = tuple(step / 20 for step in range(1, 20))
-"""The weights to choose from, beside 0."""
+"""Weights to choose from, besides 0."""
 KEPT = ("P@1", "P@3", "P@5")
-"""What a weight may not worsen: the neighbours are there to help."""
+"""Metrics that a weight may not worsen."""
 WORTH = 0.2
-"""Points of nDCG@5 that the neighbours must bring on held-out examples: they cost time and space."""
+"""Points of nDCG@5 that the neighbours must gain on held-out examples to be worth their time and memory."""
 ENOUGH = 100
-"""Labelled examples held out below which a weight would be chance: it is 0 then."""
+"""Fewest labelled held-out examples; with fewer, a weight would be due to chance, and is 0."""
 
 
 @dataclass(frozen=True)
 class HybridConfig(TreeLinearConfig):
-    """Settings of the hybrid: those of both halves, and how they are weighed."""
+    """Settings of the hybrid: those of both parts, and their weights."""
 
     vote: NeighboursConfig = part(NeighboursConfig(), "the neighbours and their vote")
     weight: float | None = setting(
@@ -67,7 +68,7 @@ class HybridConfig(TreeLinearConfig):
 
 
 class Hybrid(TreeLinear):
-    """As fast as its halves together; takes texts, or feature matrices with unit rows.
+    """As fast as its parts together; takes texts, or feature matrices with unit rows.
 
     Training takes twice as long as the linear model alone, unless ``weight`` is given.
     """
@@ -78,7 +79,7 @@ class Hybrid(TreeLinear):
     config: HybridConfig
 
     weight: float = 0.0
-    """The share of the neighbours in a score."""
+    """The weight of the neighbours in a score."""
     neighbours: Neighbours | None = None
     """None where the weight is 0."""
 
@@ -106,16 +107,16 @@ class Hybrid(TreeLinear):
         tree: LabelTree | None,
         negatives: sparse.csr_matrix | None,
     ) -> float:
-        """Of the weights that lose nothing at P@1, P@3 and P@5 on held-out examples, the one of best nDCG@5.
+        """The weight with the best nDCG@5 on held-out examples among those that do not lower P@1, P@3 or P@5.
 
-        The smaller of equal ones; 0, if the best is hardly better.
+        The smaller of equal ones; 0 if the best is hardly better.
         """
         rows, held_out = held_out_if_possible(dataset, self.config.validation, self.config.seed)
         assert dataset.Y is not None
         labelled = np.diff(dataset.Y.indptr) > 0
         if labelled[held_out].sum() < ENOUGH or not labelled[rows].any():
             return 0.0
-        with step("Weighing the neighbours"):
+        with step("Learning the neighbours' weight"):
             part_X, part_set, truth = X[rows], dataset[rows], dataset[held_out]
             if negatives is not None:
                 negatives = label_matrix(negatives, "the negatives")[rows]
@@ -138,7 +139,7 @@ class Hybrid(TreeLinear):
     def _grow(
         self, dataset: Dataset, X: sparse.csr_matrix, Y: sparse.csr_matrix, known: int, limits: UpdateConfig
     ) -> None:
-        """As for XR-Linear; the neighbours are indexed again, and their weight stays."""
+        """As for XR-Linear; the neighbours are indexed again, their weight does not change."""
         neighbours = None if self.neighbours is None else self._fit_neighbours(X, Y)
         super()._grow(dataset, X, Y, known, limits)
         self.neighbours = neighbours
@@ -178,7 +179,7 @@ class Hybrid(TreeLinear):
         if self.neighbours is None:
             return super()._explain(dataset, label, beam=beam)
         assert self.forest is not None
-        linear = self._explain_linear(dataset, label, beam, wanted=DEPTH)
+        linear = self._explain_linear(dataset, label, beam, k=DEPTH)
         X = self.features.rows(dataset, threads=self.threads)
         votes = self.neighbours.explain(X, label, self.known_labels, threads=self.threads)
         lists = self._lists(self.forest, self.neighbours, X, DEPTH, beam)
@@ -186,7 +187,7 @@ class Hybrid(TreeLinear):
             Part("linear", 1 - self.weight, listed_score(lists[0], label), linear),
             Part("neighbours", self.weight, listed_score(lists[1], label), votes),
         ]
-        rule = "the sum of weight · value; of the linear part the value is the root of its score"
+        rule = "the sum of weight · value; the value of the linear part is the root of its score"
         return summed(linear.label, parts, rule)
 
     def _state(self) -> dict[str, npt.NDArray]:

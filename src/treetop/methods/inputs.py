@@ -1,4 +1,4 @@
-"""What `fit`, `predict` and `evaluate` may be given, as a `Dataset`."""
+"""Inputs of `fit`, `predict` and `evaluate` as a `Dataset`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HERE = "the input"
 
 
 def as_dataset(inputs: Inputs, text: TextColumns | None = None) -> Dataset:
-    """What is to be labelled; ``text`` names the text columns of a frame."""
+    """Inputs without labels; ``text`` names the text columns of a frame."""
     if _holds_texts(inputs, text):
         return from_frame(inputs, text=text or "text", labels=None, source=_HERE)
     if isinstance(inputs, Dataset):
@@ -34,7 +34,7 @@ def as_dataset(inputs: Inputs, text: TextColumns | None = None) -> Dataset:
 
 
 def training_set(data: Dataset | Inputs, labels: Any, text: TextColumns | None = None) -> Dataset:
-    """What is to be learned from; refused where there is nothing."""
+    """Training examples; raises an error without examples or labels."""
     dataset = labelled_set(data, labels, text)
     if len(dataset) == 0:
         raise DataError(f"{dataset.source}: there are no training examples: add some")
@@ -44,7 +44,7 @@ def training_set(data: Dataset | Inputs, labels: Any, text: TextColumns | None =
 
 
 def labelled_set(data: Dataset | Inputs, labels: Any, text: TextColumns | None = None) -> Dataset:
-    """Examples and their labels: inside, beside, or in the column of a frame that ``labels`` names."""
+    """Examples with their labels: in the data, given next to it, or in the column that ``labels`` names."""
     if _holds_texts(data, text):
         if labels is None or isinstance(labels, str):
             return from_frame(data, text=text or "text", labels=labels or "labels")
@@ -59,7 +59,7 @@ def labelled_set(data: Dataset | Inputs, labels: Any, text: TextColumns | None =
 
 
 def _holds_texts(data: Any, text: TextColumns | None) -> bool:
-    """Whether it is a frame with texts; a frame of numbers is one only if ``text`` names columns of it."""
+    """Whether it is a frame with texts; a frame of numbers only counts if ``text`` names its columns."""
     if text is not None and not is_frame(data):
         raise DataError("text= names columns of a frame, but the input is not one: leave it out")
     return is_frame(data) and (text is not None or "text" in data.columns or not is_matrix(data))

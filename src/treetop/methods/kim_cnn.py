@@ -1,7 +1,7 @@
-"""Kim-CNN: filters over words, the maximum of each, and a score for every label.
+"""Kim-CNN: filters over words, the maximum of each filter, and a score for every label.
 
-``kim-cnn`` has a loss for each label (Eq. 4 of the study of XML-CNN); ``kim-cnn-softmax`` the one of the
-original, which asks for a single right label (Eq. 3).
+``kim-cnn`` has a binary loss per label (Eq. 4 of the study of XML-CNN); ``kim-cnn-softmax`` has the original
+one, for a single right label (Eq. 3).
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from .neural import NeuralMethod
 
 @dataclass(frozen=True)
 class KimCNNConfig(CNNConfig):
-    """One filter size, as the study recommends; sizes of EUR-Lex."""
+    """One filter size, as the study recommends; the sizes for EUR-Lex."""
 
     epochs: int = setting(20, "passes over the training examples", at_least=1)
     training: TrainingConfig = part(TrainingConfig(learning_rate=1e-3), "the training loop")
-    cnn: TextCNNConfig = part(TextCNNConfig(filters=768), "the layers")
+    cnn: TextCNNConfig = part(TextCNNConfig(filters=768), "the layers of the network")
 
 
 class KimCNN(NeuralMethod):
-    """The recommended network where memory allows."""
+    """The network that the study recommends where memory allows."""
 
     name = "kim-cnn"
     config_class = KimCNNConfig
@@ -38,10 +38,12 @@ class KimCNN(NeuralMethod):
 
 @dataclass(frozen=True)
 class KimCNNSoftmaxConfig(KimCNNConfig):
-    """As `KimCNNConfig`, with the loss of the original, which wants a smaller rate."""
+    """As `KimCNNConfig`, with the original loss, which needs a lower learning rate."""
 
     training: TrainingConfig = part(TrainingConfig(learning_rate=3e-4), "the training loop")
-    cnn: TextCNNConfig = part(TextCNNConfig(filters=768, loss="softmax", dropout=0.8), "the layers")
+    cnn: TextCNNConfig = part(
+        TextCNNConfig(filters=768, loss="softmax", dropout=0.8), "the layers of the network"
+    )
 
 
 class KimCNNSoftmax(NeuralMethod):

@@ -1,13 +1,13 @@
-"""`LevelTuning`: the fine-tuning of XR-Transformer. The equations are those of its paper.
+"""`LevelTuning`: the fine-tuning of XR-Transformer, with the equations of its paper.
 
 For each level t of a label tree, from coarse to fine:
 
     M^(t)    shortlist: the true parents, and those that the level above ranks high       Eq. 5 and 6
-    W^(t)    the head is solved on the vectors as they are                                 Eq. 11
+    W^(t)    the head is initialised by solving it on the current vectors                  Eq. 11
     min      Σ_i Σ_{l: M_il ≠ 0} R_il · loss(y_il, w_l · φ(x_i)), over encoder and head    Eq. 7 to 9
 
-R^(t) counts the labels of a text below each node, negatives count 1. Which nodes the level ranks high for the
-next one is asked of linear rankers on [TF-IDF ; φ], which see more of a text than the encoder does.
+R^(t) counts the labels of a text below each node; negatives have weight 1. Linear rankers on [TF-IDF ; φ],
+which see more of a text than the encoder, select the nodes for the next level.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ BOOTSTRAPS = ("weighted", "linear", "inherit", "none")
 BOOTSTRAP = LinearConfig(
     cost_positive=100.0, cost_negative=100.0, max_passes=10, threshold=0.0, weight_bits=32
 )
-"""The solver of the first head. It is to fit, roughly: the fine-tuning looks after the rest."""
+"""The solver of the initial head: a rough fit is enough before the fine-tuning."""
 
 Head = tuple[Vectors, Vectors]
 """Weights and biases."""
 
 
 class LevelTuning:
-    """Fine-tunes ``encoder`` down a label tree; ``X``: the TF-IDF features of the texts with these tokens."""
+    """Fine-tunes ``encoder`` level by level on ``tree``; ``X``: TF-IDF features of the same texts."""
 
     def __init__(
         self,
@@ -75,16 +75,16 @@ class LevelTuning:
         self.tree = tree
         self.relevance = relevance_chain(Y, tree)
         small = [level for level, size in enumerate(tree.sizes) if size <= self.config.max_clusters]
-        chosen = small[-self.config.lowest :] if self.config.lowest else small
-        self.levels = chosen if any(self.config.steps or [self.config.epochs]) else []
+        lowest = small[-self.config.lowest :] if self.config.lowest else small
+        self.levels = lowest if any(self.config.steps or [self.config.epochs]) else []
         self.progress = TrainingProgress()
-        """That of all levels so far."""
+        """The progress of all levels so far."""
         labels = (*tree.offsets, tree.labels, Y.indptr, Y.indices)
         first = self.encoder.weights().values()
         self.basis = checkpoints.name_of("", *tokens, X.data, *labels, *first, training_settings(self.config))
 
     def run(self) -> Vectors:
-        """The vectors of the training texts, when all is done."""
+        """Fine-tunes all levels; returns the vectors of the training texts."""
         vectors: Vectors | None = None
         head: Head | None = None
         beam: Ranked | None = None
@@ -110,7 +110,7 @@ class LevelTuning:
         return vectors if vectors is not None else self._vectors(self.config.transformer.cache)
 
     def shortlist(self, level: int, beam: Ranked | None) -> sparse.csr_matrix:
-        """M: texts × nodes of the level above. Below the root, all nodes are on it."""
+        """M: texts × nodes of the level above. On the first level, it holds all nodes."""
         texts = len(self.tokens[0]) - 1
         if level == 0:
             return sparse.csr_matrix(np.ones((texts, 1), np.float32))
@@ -125,7 +125,7 @@ class LevelTuning:
     def network(
         self, level: int, vectors: Vectors | None, shortlist: sparse.csr_matrix, above: Head | None
     ) -> EncoderNetwork:
-        """The encoder with a new head, whose first weights are as good as the vectors allow."""
+        """The encoder with a new head, initialised as ``bootstrap`` says."""
         parents = self.tree.parents(level)
         with seeded(self.config.seed + level, torch.device("cpu")):
             network = EncoderNetwork(self.encoder.encoder, self.tree.sizes[level], self.config.loss, parents)
@@ -145,7 +145,7 @@ class LevelTuning:
             shortlist,
             self.tree.offsets[level],
             BOOTSTRAP,
-            title=f"First weights of level {level + 1}",
+            title=f"Initial weights of level {level + 1}",
             seed=self.config.seed + level,
             threads=self.threads,
         )
@@ -174,14 +174,14 @@ class LevelTuning:
             return task.run()
 
     def _vectors(self, cache: str | None = None) -> Vectors:
-        """The vectors of the texts now; ``cache``: where those of the published encoder may lie already."""
+        """Vectors of the texts by the current encoder; ``cache``: may hold those of the published encoder."""
         inference = inference_settings(self.config, self.device)
         return self.encoder.vectors(self.tokens, inference, threads=self.threads, cache=cache)
 
     def _ranked(
         self, level: int, vectors: Vectors, shortlist: sparse.csr_matrix, beam: Ranked | None
     ) -> Ranked:
-        """The nodes of the level that come first, among the children of those of the level above."""
+        """The best nodes of the level, among the children of those of the level above."""
         features, relevance = side_by_side(self.X, vectors), self.relevance[level]
         rankers = SingleLevel.fit(
             features,
@@ -193,7 +193,7 @@ class LevelTuning:
             seed=self.config.seed + level,
             threads=self.threads,
         )
-        if level and beam is None:  # the levels above were left out
+        if level and beam is None:  # the levels above are not fine-tuned
             indptr, nodes = shortlist.indptr.astype(np.int64), shortlist.indices.astype(np.int32)
             beam = Ranked(indptr, nodes, shortlist.data)
         return rankers.rank(features, max(self.config.shortlist, 1), start=beam, threads=self.threads)

@@ -1,8 +1,8 @@
-"""LightXML: one transformer that finds clusters of labels and ranks the labels inside them, trained at once.
+"""LightXML: one transformer that scores label clusters and the labels inside the best ones, trained at once.
 
 Jiang, Wang, Sun, Yang, Zhao, Zhuang: "LightXML: Transformer with Dynamic Negative Sampling for
-High-Performance Extreme Multi-label Text Classification", AAAI 2021. A text is the first token of the last
-five layers. With clusters of one label each the network is a score for every label.
+High-Performance Extreme Multi-label Text Classification", AAAI 2021. The vector of a text is its first
+token in the last five layers. Without clusters, the network scores every label.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from .network_config import ClusteredEncoderConfig
 from .neural import NeuralMethod
 
 LIGHT_SPACE: SearchSpace = {"training.learning_rate": (5e-5, 1e-4, 2e-4), "transformer.dropout": (0.3, 0.5)}
-"""Not ``beam``: by default only very many labels have clusters."""
+"""Without ``beam``: by default only very many labels have clusters."""
 FEW = 50_000
-"""Labels that are scored at once, as published for Wiki10-31K and smaller sets."""
+"""Labels up to which there are no clusters, as published for Wiki10-31K and smaller sets."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class LightXMLConfig(ClusteredEncoderConfig):
 
 
 class LightXML(NeuralMethod):
-    """Clusters and labels by one encoder."""
+    """Clusters and labels share one encoder."""
 
     name = "lightxml"
     config_class = LightXMLConfig
@@ -90,7 +90,7 @@ class LightXML(NeuralMethod):
         count = clusters_of_size(labels, size)
         if 1 < count < labels and size > 1:
             return (count,)
-        if self.config.negatives != "dynamic" and (size == 1 or labels > 2):  # two have nothing to cluster
+        if self.config.negatives != "dynamic" and (size == 1 or labels > 2):  # two labels need no clusters
             raise ConfigError(
                 f"negatives={self.config.negatives} needs clusters of labels, and there are none: set"
                 f" cluster_size to a number above 1 and below the {labels:,} labels"
@@ -108,7 +108,7 @@ class LightXML(NeuralMethod):
             self.clusters.parents[-1],
             hidden=config.hidden,
             activation=config.activation,
-            visited=config.beam,
+            beam=config.beam,
             bits=config.head_bits,
             sparse=config.sparse,
         )
@@ -117,7 +117,7 @@ class LightXML(NeuralMethod):
         return StaticNegatives(encoder, head, own=config.negatives == "static-own")
 
     def _run_training(self, task: TrainingTask, tokens: Tokens, Y: sparse.csr_matrix) -> TrainingProgress:
-        """Where negatives are static, the clusters first; then the labels, with the clusters found."""
+        """With static negatives, trains the clusters first, then the labels with the best clusters."""
         network = self.network
         if not isinstance(network, StaticNegatives):
             return task.run()
@@ -125,12 +125,12 @@ class LightXML(NeuralMethod):
         of_clusters = checkpoints.name_of("clusters", task.checkpoint)
         clusters = replace(task, checkpoint=of_clusters, validator=None, on_epoch=None, part={"stage": 1})
         first = clusters.run()
-        found = fixed_clusters(network, task.examples, inference_settings(self.config, task.device))
+        shortlist = fixed_clusters(network, task.examples, inference_settings(self.config, task.device))
         network.begin_labels()
-        examples = Examples(tokens, Y, shortlist=found)
+        examples = Examples(tokens, Y, shortlist=shortlist)
         return first.then(replace(task, examples=examples, part={"stage": 2}).run())
 
 
 def clusters_of_size(labels: int, most: int) -> int:
-    """The power of two that leaves more than most / 2 and at most ``most`` labels in each."""
+    """The power of two with more than ``most`` / 2 and at most ``most`` labels per cluster."""
     return int(2 ** math.ceil(math.log2(max(labels / most, 1))))

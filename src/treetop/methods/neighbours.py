@@ -1,4 +1,4 @@
-"""Nearest neighbours: the labels of the training texts most similar to a text, by a weighted vote."""
+"""Nearest neighbours: labels of the most similar training texts, by weighted vote."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class NearestNeighboursConfig(FeatureConfig):
 
 
 class NearestNeighbours(Method):
-    """Learns nothing but the vocabulary; takes texts, or feature matrices with unit rows."""
+    """Learns only the vocabulary; takes texts, or feature matrices with unit rows."""
 
     name = "neighbours"
     config_class = NearestNeighboursConfig

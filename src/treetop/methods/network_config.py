@@ -1,4 +1,4 @@
-"""Settings that several methods with a network share."""
+"""Settings that methods with a network share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .base import MethodConfig
 
 @dataclass(frozen=True)
 class NetworkConfig(MethodConfig):
-    """Settings of every method that trains a network."""
+    """Settings of all methods that train a network."""
 
     epochs: int = setting(20, "passes over the training examples", at_least=1)
     batch_size: int = setting(64, "texts per optimizer step", at_least=1)
@@ -29,7 +29,7 @@ class NetworkConfig(MethodConfig):
 
 @dataclass(frozen=True)
 class LabelNetworkConfig(NetworkConfig):
-    """Settings of every network that scores the labels itself."""
+    """Settings of all networks that score the labels themselves."""
 
     label_weights: str = setting(
         "equal",
@@ -40,16 +40,16 @@ class LabelNetworkConfig(NetworkConfig):
 
 @dataclass(frozen=True)
 class WordNetworkConfig(LabelNetworkConfig):
-    """Settings of every network over words."""
+    """Settings of all networks on words."""
 
     words: WordsConfig = part(WordsConfig(), "the vocabulary and its word vectors")
 
 
 @dataclass(frozen=True)
 class EncoderNetworkConfig(LabelNetworkConfig):
-    """Settings of every network with a pretrained transformer and a score for every label.
+    """Settings of all networks with a pretrained transformer and a score for every label.
 
-    Linear rankers on TF-IDF and the trained encoder's vectors may rank labels too, see `EncoderRanker`.
+    A joined ranker on TF-IDF and the trained encoder's vectors may rank labels too, see `EncoderRanker`.
     """
 
     max_length: int = setting(128, "maximum tokens read per text", at_least=1)
@@ -84,7 +84,7 @@ class EncoderNetworkConfig(LabelNetworkConfig):
 
 @dataclass(frozen=True)
 class ClusterConfig(Config):
-    """Settings of every network with a label tree inside, in addition to those of its texts."""
+    """Settings of the label tree inside a network."""
 
     tfidf: TfidfConfig = part(USUAL_TFIDF, "TF-IDF features that labels are clustered by")
     tree: ClusteringConfig = part(ClusteringConfig(), "how labels are clustered")
@@ -92,7 +92,7 @@ class ClusterConfig(Config):
 
 @dataclass(frozen=True)
 class ClusteredEncoderConfig(ClusterConfig, EncoderNetworkConfig):
-    """Settings of every encoder that scores clusters of labels, and the labels of the best of them."""
+    """Settings of all encoders that score label clusters, and the labels of the best clusters."""
 
     sparse: bool = setting(
         False,
@@ -108,7 +108,7 @@ class ClusteredEncoderConfig(ClusterConfig, EncoderNetworkConfig):
 
 @dataclass(frozen=True)
 class JoinedFeaturesConfig(NetworkConfig):
-    """Settings of every method whose rankers see TF-IDF and the vectors of a fine-tuned encoder."""
+    """Settings of all methods whose rankers see TF-IDF and the vectors of a fine-tuned encoder."""
 
     batch_size: int = setting(256, "texts per optimizer step", at_least=1)
     max_length: int = setting(128, "maximum tokens read per text", at_least=1)
@@ -125,4 +125,4 @@ class JoinedFeaturesConfig(NetworkConfig):
     def check(self) -> None:
         super().check()
         if self.training.validation or self.training.patience:
-            raise ConfigError("this method trains to the end: leave out validation and patience")
+            raise ConfigError("this method always trains to the end: leave out validation and patience")

@@ -1,6 +1,6 @@
-"""What every network that scores labels does the same way: read, cluster, build, train, rank, save.
+"""`NeuralMethod`: the base class of networks that score labels: read, cluster, build, train, rank, save.
 
-A method's own file says which parts it has and what its network looks like.
+A method's own file defines its settings and its network.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..metrics import Metrics, evaluate, inverse_propensity, parse_metric
 from ..neural.arrays import load_weights, to_array
 from ..neural.batches import Examples
 from ..neural.config import training_settings
-from ..neural.device import chosen_device, memory_told, seeded, using_threads
+from ..neural.device import chosen_device, clear_memory_errors, seeded, using_threads
 from ..neural.heads import Head
 from ..neural.inference import rank
 from ..neural.network import Network
@@ -51,18 +51,17 @@ if TYPE_CHECKING:
     from ..neural.encoder_ranker import EncoderRanker
 
 Terms = tuple[Tfidf, sparse.csr_matrix]
-"""A vocabulary, and the TF-IDF features of the training texts."""
+"""A vocabulary and the TF-IDF features of the training texts."""
 
 
 class NeuralMethod(Method):
-    """A network that ranks the labels which have training examples.
+    """A network that ranks the labels with training examples.
 
-    Parts: a ``reader`` of texts, perhaps ``clusters`` of the labels, the ``network``, and perhaps a
-    ``ranker`` that ranks labels together with it. Which of them a method has follows from the class of its
-    settings.
+    Parts: a ``reader`` of texts, the ``network``, and depending on the class of its settings ``clusters`` of
+    the labels and a ``ranker`` that ranks labels together with the network.
     """
 
-    same_on_any_threads = False  # torch adds in another order
+    same_on_any_threads = False  # torch sums in another order
     trains_in_epochs = True
     config: LabelNetworkConfig
     reader: Reader | None = None
@@ -70,22 +69,22 @@ class NeuralMethod(Method):
     network: Network | None = None
     ranker: EncoderRanker | None = None
     used: npt.NDArray[np.int64]
-    """The labels the network scores, by their place among all labels."""
+    """Ids of the labels that the network scores."""
 
     # -- what a method's file fills in -----------------------------------------------------------------------
 
     @abstractmethod
     def _build(self, labels: int, *, trained: bool) -> Network:
-        """A network with new weights; ``trained``: they are about to be replaced."""
+        """A network with initial weights; ``trained``: they are about to be replaced."""
 
     def _cluster_sizes(self, labels: int) -> tuple[int, ...]:
-        """Clusters of each level above the labels, from the top; none: there are only labels."""
+        """Clusters per level above the labels, from the top; empty: no clusters."""
         return ()
 
     def _initialise(
         self, dataset: Dataset, examples: Examples, Y: sparse.csr_matrix, device: torch.device
     ) -> None:
-        """A better start than random weights: by default the frequencies of the labels."""
+        """Initialises weights before training: by default biases with the label frequencies."""
         head = getattr(self.network, "head", None)
         if isinstance(self.config, EncoderNetworkConfig) and self.config.start != "random":
             assert isinstance(head, Head)
@@ -93,7 +92,7 @@ class NeuralMethod(Method):
             head.start((self.clusters or flat).counts(Y), Y.shape[0])
 
     def _run_training(self, task: TrainingTask, tokens: Tokens, Y: sparse.csr_matrix) -> TrainingProgress:
-        """Trains the network on ``tokens`` and labels; in several steps, where the method has some."""
+        """Trains the network on ``tokens`` and labels ``Y``; some methods train it in several steps."""
         return task.run()
 
     # -- training --------------------------------------------------------------------------------------------
@@ -105,9 +104,9 @@ class NeuralMethod(Method):
         validation: Dataset | None = None,
         on_epoch: OnEpoch | None = None,
     ) -> None:
-        """``validation``: labelled texts on which the best epoch is found.
+        """``validation``: labelled texts that decide which epoch is best.
 
-        ``on_epoch`` is called after every epoch with its entry in the log; it may raise to end the training.
+        ``on_epoch`` is called with the log entry of every epoch; it may raise to end the training.
         """
         config, threads = self.config, self.threads
         dataset, validation = self._with_validation(dataset, validation)
@@ -123,7 +122,7 @@ class NeuralMethod(Method):
         terms = self._ranker_terms(texts)
         self.clusters = self._cluster(dataset, Y, terms)
 
-        with using_threads(threads), memory_told(), seeded(config.seed, device):
+        with using_threads(threads), clear_memory_errors(), seeded(config.seed, device):
             self.network = self._build(len(self.used), trained=False)
             checkpoint = self._checkpoint_name(dataset, validation, tokens, Y)
             real = dataset[dataset.example_rows()]
@@ -147,7 +146,7 @@ class NeuralMethod(Method):
         self.training_log = training_log(progress, self.network.counts(), device, config)
 
     def _new_reader(self, texts: Strings) -> Reader:
-        """Words of the training texts' vocabulary, or the word pieces of a pretrained encoder."""
+        """A reader of words, with the training texts' vocabulary, or of an encoder's word pieces."""
         config = self.config
         if isinstance(config, WordNetworkConfig):
             return WordReader.fit(texts, config.words, config.max_length, threads=self.threads)
@@ -159,20 +158,22 @@ class NeuralMethod(Method):
     def _with_validation(
         self, dataset: Dataset, validation: Dataset | None
     ) -> tuple[Dataset, Dataset | None]:
-        """The examples to train on, and those held out: given, or drawn where the settings say so."""
+        """The training examples, and the validation set: given, or held out as the settings say."""
         training_texts(dataset, self.name)
         training = self.config.training
         if validation is None and training.validation:
             kept, held_out = held_out_rows(dataset, training.validation, self.config.seed, "validation")
             dataset, validation = dataset[kept], dataset[held_out]
         if training.patience and validation is None:
-            raise ConfigError("patience needs held-out examples: set validation=0.1, or give some")
+            raise ConfigError(
+                "patience needs held-out examples: set validation=0.1, or pass a validation set"
+            )
         return dataset, validation
 
     def _ranker_terms(self, texts: Strings) -> Terms | None:
-        """TF-IDF for the linear rankers, where the settings want some.
+        """TF-IDF for the joined ranker, if there is one.
 
-        What can go wrong with the texts is found before the network is trained.
+        Computed before the network is trained, so that errors in the texts show up first.
         """
         config = self.config
         if not isinstance(config, EncoderNetworkConfig) or not config.rankers:
@@ -180,7 +181,7 @@ class NeuralMethod(Method):
         return fitted_tfidf(config.ranking.tfidf, texts, self.threads)
 
     def _cluster(self, dataset: Dataset, Y: sparse.csr_matrix, terms: Terms | None) -> LabelClusters | None:
-        """The labels' clusters; the rankers' TF-IDF is used again where it has the same settings."""
+        """The label clusters; reuses the ranker's TF-IDF where its settings are the same."""
         config = self.config
         shared = isinstance(config, ClusteredEncoderConfig) and config.ranking.tfidf == config.tfidf
         if not isinstance(config, ClusterConfig):
@@ -202,11 +203,11 @@ class NeuralMethod(Method):
     def _checkpoint_name(
         self, dataset: Dataset, validation: Dataset | None, tokens: Tokens, Y: sparse.csr_matrix
     ) -> str | None:
-        """Of the states of this training: a hash of all that they depend on. None: they are not kept."""
+        """The name of this training's checkpoints, a hash of all they depend on; None: none are kept."""
         if checkpoints.folder() is None:
             return None
         assert self.network is not None
-        # Settings only name the files that some of the first weights come from.
+        # Initial weights may come from files, whose contents the settings do not show.
         first = digest_of(*map(to_array, self.network.state_dict().values()))
         return checkpoints.name_of(
             "network",
@@ -246,7 +247,7 @@ class NeuralMethod(Method):
     def _fit_ranker(
         self, examples: Examples, Y: sparse.csr_matrix, terms: Terms | None, device: torch.device
     ) -> EncoderRanker | None:
-        """Linear rankers on the vectors of the trained network."""
+        """The joined ranker on the vectors of the trained network."""
         config, network = self.config, self.network
         if terms is None:
             return None
@@ -275,12 +276,12 @@ class NeuralMethod(Method):
 
     @property
     def network_alone(self) -> bool:
-        """Whether nothing but the network ranks labels: the metrics of its best epoch are the model's."""
+        """Whether only the network ranks labels, so that the metrics of its best epoch are the model's."""
         return self.ranker is None
 
     @property
     def tree(self) -> LabelTree | None:
-        """The clusters and the labels that the network scores, where it has clusters."""
+        """The label tree of a network with clusters."""
         self.check_trained()
         return None if self.clusters is None else self.clusters.tree(self.used)
 
@@ -290,12 +291,12 @@ class NeuralMethod(Method):
 
     def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
         assert dataset.texts is not None and self.network is not None
-        with using_threads(self.threads), memory_told():
+        with using_threads(self.threads), clear_memory_errors():
             examples = self._examples(dataset.texts)
             if self.ranker is None:
                 return self._rank_by_network(examples, k, int8=self._int8)
             device = chosen_device(self.config.device)
-            found = self.ranker.rank(
+            ranked = self.ranker.rank(
                 self.network,  # type: ignore[arg-type]  # one with a ranker is a HeadedEncoder
                 dataset.texts,
                 examples,
@@ -304,22 +305,22 @@ class NeuralMethod(Method):
                 labels=len(self.used),
                 threads=self.threads,
             )
-        return self._with_own_labels(found)
+        return self._with_label_ids(ranked)
 
     def _rank_by_network(self, examples: Examples, k: int, *, int8: bool = False) -> Ranked:
         assert self.network is not None
         inference = inference_settings(self.config, chosen_device(self.config.device), int8=int8)
-        with using_threads(self.threads), memory_told():
-            found = rank(self.network, examples, min(k, len(self.used)), inference)
-        return self._with_own_labels(found)
+        with using_threads(self.threads), clear_memory_errors():
+            ranked = rank(self.network, examples, min(k, len(self.used)), inference)
+        return self._with_label_ids(ranked)
 
-    def _with_own_labels(self, found: Ranked) -> Ranked:
-        """The network knows only the labels with examples."""
-        return found._replace(labels=self.used[found.labels].astype(np.int32))
+    def _with_label_ids(self, ranked: Ranked) -> Ranked:
+        """The network's label numbers as label ids: it knows only labels with examples."""
+        return ranked._replace(labels=self.used[ranked.labels].astype(np.int32))
 
     @property
     def _int8(self) -> bool:
-        """Whether predictions use 8-bit weights of an encoder."""
+        """Whether predictions use 8-bit weights of the encoder."""
         return isinstance(self.config, EncoderNetworkConfig) and self.config.transformer.int8
 
     # -- the model folder ------------------------------------------------------------------------------------

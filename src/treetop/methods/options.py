@@ -1,4 +1,4 @@
-"""Options that one method has and another lacks: looked up in its signature."""
+"""Options that differ between methods, taken from their signatures."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ..errors import ConfigError
 
 
 def keywords(function: Callable[..., Any]) -> list[str]:
-    """The parameters that may be left out."""
+    """Names of the parameters with a default."""
     parameters = inspect.signature(function).parameters.values()
     return [item.name for item in parameters if item.default is not inspect.Parameter.empty]
 
 
 def check_options(options: Iterable[str], known: list[str], what: str) -> None:
-    """Refuses options that are not ``known``."""
+    """Raises an error for options that are not ``known``."""
     for name in options:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)

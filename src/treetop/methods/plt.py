@@ -29,7 +29,7 @@ class PLTConfig(TreeLinearConfig):
 
 
 class PLT(TreeLinear):
-    """Scores are estimates of P(label | text): a threshold of 0.5 means what it says."""
+    """Scores estimate P(label | text): a threshold of 0.5 keeps labels that are likelier right than wrong."""
 
     name = "plt"
     config_class = PLTConfig

@@ -1,16 +1,15 @@
-"""`Stack`: a logistic model of how likely a label is right, from what each member of an ensemble says of it.
+"""`Stack`: a logistic model of the probability that a label is right, from the scores of members.
 
     log-odds(l) = bias + Σ_m f_m(s_m(l)) + g(n(l))
 
-s_m(l) is the score of member m (f_m has a value of its own for labels that its list lacks), n(l) the number
+s_m(l) is the score of member m (f_m has a separate value for labels that its list lacks), n(l) the number
 of training examples of the label. f_m and g are piecewise linear: between knots x_j ≤ x ≤ x_{j+1} they run
-from c_j to c_{j+1}. The values at all knots together are those of least
+from c_j to c_{j+1}. The values c at all knots minimise
 
     Σ_pairs log(1 + exp(-y · log-odds)) + ridge / 2 · ‖c‖² + smooth / 2 · Σ_j bend_j²
 
-over the (text, label) pairs that any member lists, found by Newton's method. bend_j is how much steeper a
-curve is behind its knot j than before, times the mean distance of its knots: where pairs are few, curves are
-straight lines.
+over the (text, label) pairs that any member lists, by Newton's method. bend_j is the change of a curve's
+slope at its knot j, times the mean distance of its knots: with few pairs, curves are straight lines.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ KNOTS = 12
 RIDGE = 0.3
 SMOOTH = 30.0
 COUNT_KNOTS = np.array([0, 1, 2, 3, 4, 6, 8, 10, 13, 17, 22], np.float64)
-"""Of log2 n."""
+"""Knots of log2 n."""
 NEAR = 1e-3
-"""Knots that are nearer than this, as a share of the range, count as one."""
+"""Knots closer than this share of the range are merged."""
 TINY = 1e-7
 BLOCK = 1 << 18
-"""Pairs whose equations are written out at a time."""
+"""Pairs whose rows are computed at a time."""
 STEPS = 30
 
 
@@ -48,17 +47,17 @@ class Curve:
     knots: Floats
     values: Floats
     bounded: bool = False
-    """Whether it is one of log(s / (1 - s)), for scores s from 0 to 1."""
+    """Whether it is a function of log(s / (1 - s)), for scores s from 0 to 1."""
 
     def __call__(self, x: Floats) -> Floats:
         return np.interp(_odds(x) if self.bounded else x, self.knots, self.values)
 
 
 class Stack:
-    """Fitted curves: one for each member, then that of the counts."""
+    """Fitted curves: one per member, then one for the counts."""
 
     def __init__(self, curves: Sequence[Curve], missing: Floats, bias: float) -> None:
-        """``missing``: in place of a member's curve, where its list lacks the label."""
+        """``missing``: replaces a member's curve where its list lacks the label."""
         self.curves = list(curves)
         self.missing = missing
         self.bias = bias
@@ -79,14 +78,14 @@ class Stack:
         members = len(lists)
 
         def rows(part: slice) -> Floats:
-            """What the coefficients are multiplied with: knots of all curves, who lacks the label, 1."""
+            """The design matrix: knots of all curves, members that lack the label, 1."""
             columns = [_hats(value[part], at) for value, at in zip(scores, knots, strict=True)]
             for member in range(members):
                 columns[member][~pairs.known[member][part]] = 0
             lacking = np.stack([~known[part] for known in pairs.known], 1).astype(np.float64)
             return np.concatenate([*columns, lacking, np.ones((len(lacking), 1))], 1)
 
-        # Scores of no fixed range may have long tails: their knots count as evenly spaced.
+        # Unbounded scores may have long tails: their knots count as evenly spaced.
         spaced = [
             at if one else np.arange(len(at), dtype=np.float64)
             for at, one in zip(knots, [*bounded, True], strict=True)
@@ -100,8 +99,8 @@ class Stack:
     def combine(self, lists: Sequence[Ranked], k: int, counts: Ints, depth: int | None = None) -> Ranked:
         """The ``k`` best labels of every text, with their probabilities.
 
-        ``depth``: how long the lists were that the curves are learned from. What stands further down in
-        longer ones can be found, but counts as what a list lacks, and comes after what any list has.
+        ``depth``: length of the lists that the curves were fitted on. Labels further down in longer lists
+        count as missing, and rank after all labels within ``depth``.
         """
         pairs = Pairs.of(lists, len(counts), depth)
         odds = self.bias + sum(
@@ -121,17 +120,17 @@ class Stack:
         return Ranked(indptr, pairs.labels[chosen].astype(np.int32), probabilities.astype(np.float32))
 
     def of_counts(self, counts: Ints) -> Floats:
-        """What the numbers of training examples add to the log-odds."""
+        """The contribution of the numbers of training examples to the log-odds."""
         return self.curves[-1](_log_counts(counts))
 
     def of_member(self, member: int, score: float | None) -> float:
-        """What a member adds to the log-odds; None: its list lacks the label."""
+        """The contribution of a member to the log-odds; ``score`` None: its list lacks the label."""
         if score is None:
             return float(self.missing[member])
         return float(self.curves[member](np.array([score], np.float64))[0])
 
     def shares(self) -> Floats:
-        """How far apart each member can move the log-odds, as shares of 1."""
+        """The range of each member's contributions to the log-odds, scaled to sum to 1."""
         values = [np.append(curve.values, self.missing[at]) for at, curve in enumerate(self.curves[:-1])]
         spans = np.array([np.ptp(own) for own in values]) + TINY
         return np.asarray(spans / spans.sum())
@@ -161,18 +160,18 @@ class Stack:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """The (text, label) pairs that any of several lists holds."""
+    """The (text, label) pairs in any of several lists."""
 
     texts: Ints
     labels: Ints
     scores: list[Floats]
-    """Per list; 0 where it does not hold the pair."""
+    """Per list; 0 where it lacks the pair."""
     known: list[npt.NDArray[np.bool_]]
     n_texts: int
 
     @classmethod
     def of(cls, lists: Sequence[Ranked], n_labels: int, depth: int | None = None) -> Pairs:
-        """``depth``: what stands further down in a list is a pair, but not known to it."""
+        """``depth``: pairs further down in a list count as missing from it."""
         texts = len(lists[0][0]) - 1
         keys = [_keys(indptr, ids, n_labels) for indptr, ids, _ in lists]
         together = np.unique(np.concatenate(keys))
@@ -190,13 +189,13 @@ class Pairs:
         return cls(together // n_labels, together % n_labels, scores, known, texts)
 
     def among(self, Y: sparse.csr_matrix) -> npt.NDArray[np.bool_]:
-        """Which pairs are labels of ``Y``."""
+        """Whether each pair is in ``Y``."""
         true = _keys(Y.indptr, Y.indices, Y.shape[1])
         return np.isin(self.texts * Y.shape[1] + self.labels, true)
 
 
 def _falling(odds: Floats, listed: npt.NDArray[np.bool_], texts: Ints) -> Floats:
-    """What no list holds gets at most the lowest odds of the text's others, behind which it stands."""
+    """Labels in no list get at most the lowest odds of the text's listed labels, after which they rank."""
     lowest = np.full(texts.max(initial=-1) + 1, np.inf)
     np.minimum.at(lowest, texts[listed], odds[listed])
     return np.where(listed, odds, np.minimum(odds, lowest[texts]))
@@ -222,7 +221,7 @@ def _log_counts(counts: Ints) -> Floats:
 
 
 def _knots(values: Floats, right: npt.NDArray[np.bool_]) -> Floats:
-    """Quantiles; pairs that are right are few, and count for themselves."""
+    """Quantiles of all pairs and, with equal weight, of the few right ones."""
     if not len(values):
         return np.array([0.0, 1.0])
     both = np.concatenate([values, np.resize(values[right], len(values) if right.any() else 0)])
@@ -232,7 +231,7 @@ def _knots(values: Floats, right: npt.NDArray[np.bool_]) -> Floats:
 
 
 def _hats(values: Floats, knots: Floats) -> Floats:
-    """Values × knots: how much of each knot's c is in f(x): 1 at the knot, 0 at its neighbours."""
+    """Values × knots: the weight of each knot's c in f(x), 1 at the knot and 0 at its neighbours."""
     inside = np.clip(values, knots[0], knots[-1])
     left = np.clip(np.searchsorted(knots, inside, side="right") - 1, 0, len(knots) - 2)
     share = (inside - knots[left]) / (knots[left + 1] - knots[left])
@@ -257,7 +256,7 @@ def _bends(knots: Floats) -> Floats:
 
 
 def _newton(rows: Callable[[slice], Floats], right: npt.NDArray[np.bool_], penalty: Floats) -> Floats:
-    """The coefficients of least loss; a step that is too long is halved."""
+    """The coefficients with the lowest loss; steps that are too long are halved."""
 
     def parts() -> Iterator[tuple[Floats, Floats]]:
         for at in range(0, len(right), BLOCK):
@@ -265,8 +264,8 @@ def _newton(rows: Callable[[slice], Floats], right: npt.NDArray[np.bool_], penal
             yield rows(part), right[part].astype(np.float64)
 
     def loss(solved: Floats) -> float:
-        lost = sum(np.logaddexp(0, (1 - 2 * y) * (A @ solved)).sum() for A, y in parts())
-        return float(lost + solved @ penalty @ solved / 2)
+        fit = sum(np.logaddexp(0, (1 - 2 * y) * (A @ solved)).sum() for A, y in parts())
+        return float(fit + solved @ penalty @ solved / 2)
 
     solved = np.zeros(len(penalty))
     lowest = loss(solved)

@@ -1,4 +1,4 @@
-"""What a manifest says of the training of a model: complete, and of the right types."""
+"""Checks the statistics in a manifest: complete, and of the right types."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _OF_PARTS: dict[str, dict[str, Any]] = {
 
 def checked_statistics(data: Mapping[str, Any]) -> dict[str, Any]:
     """Statistics from a manifest, complete and of the right types."""
-    wanted = [(data, _STATISTICS, "training data")]
-    wanted += [(data[part], kinds, part) for part, kinds in _OF_PARTS.items() if part in data]
-    for given, kinds, what in wanted:
+    expected = [(data, _STATISTICS, "training data")]
+    expected += [(data[part], kinds, part) for part, kinds in _OF_PARTS.items() if part in data]
+    for given, kinds, what in expected:
         for name, kind in kinds.items():
             if not isinstance(given, Mapping) or not isinstance(given.get(name, ...), kind):
                 raise ModelError(f"the manifest has no valid {name!r} of the {what}: train it again")

@@ -1,4 +1,4 @@
-"""`TreeLinear`: linear classifiers on one or several label trees; the methods on trees are its presets."""
+"""`TreeLinear`: linear classifiers on one or several label trees, the base of all methods on them."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from .base import Method
 from .feature_config import TFIDF_SPACE, FeatureConfig
 
 TREE_SPACE = TFIDF_SPACE | COST_SPACE | {"linear.beam": (10, 20, 50)}
-"""Worth trying with every kind of label tree."""
+"""Settings for tuning that all kinds of label trees share."""
 
 
 def number_of_trees(count: int) -> Any:
-    """The setting ``trees`` with this default."""
+    """The setting ``trees`` with the default ``count``."""
     return setting(
         count, "label trees from different seeds, whose scores are averaged", at_least=1, at_most=100
     )
@@ -37,7 +37,7 @@ def number_of_trees(count: int) -> Any:
 
 @dataclass(frozen=True)
 class TreeLinearConfig(FeatureConfig):
-    """Settings of every linear method on label trees; each method has its own defaults."""
+    """Settings of all linear methods on label trees; each method has its own defaults."""
 
     tree: TreeConfig = part(TreeConfig(), "the label tree")
     linear: LinearConfig = part(LinearConfig(), "classifiers and search")
@@ -55,7 +55,7 @@ class TreeLinearConfig(FeatureConfig):
 
 
 class TreeLinear(Method):
-    """Parts: ``features`` of texts, and a ``forest``: label trees with a classifier per node, beam search."""
+    """Parts: ``features`` of texts, and a ``forest`` of label trees with a classifier per node."""
 
     config: TreeLinearConfig
     features = TextFeatures(None, 0)
@@ -67,7 +67,7 @@ class TreeLinear(Method):
 
     @property
     def tree(self) -> LabelTree:
-        """The label tree of the trained model; the first of several."""
+        """The label tree of the trained model, or the first of several."""
         self.check_trained()
         assert self.forest is not None
         return self.forest.models[0].tree
@@ -111,9 +111,9 @@ class TreeLinear(Method):
         )
 
     def _label_text_vectors(self, dataset: Dataset) -> sparse.csr_matrix | None:
-        """Features of the labels' own texts, where the tree is to be built from them."""
-        wanted = dataset.label_texts if self.config.tree.needs_label_texts else None
-        return self.features.of_label_texts(wanted, threads=self.threads)
+        """Features of the labels' own texts, if the tree is built from them."""
+        texts = dataset.label_texts if self.config.tree.needs_label_texts else None
+        return self.features.of_label_texts(texts, threads=self.threads)
 
     def _update(  # type: ignore[override]
         self,
@@ -123,7 +123,7 @@ class TreeLinear(Method):
         new_positives: float | None = None,
         new_examples: float | None = None,
     ) -> None:
-        """``new_positives`` and ``new_examples``: other limits than those of the settings, this time."""
+        """``new_positives`` and ``new_examples`` override the settings for this update."""
         X, Y, known = self.features.with_old_examples(
             new, old, name=self.name, count=self.statistics["examples"], threads=self.threads
         )
@@ -133,7 +133,7 @@ class TreeLinear(Method):
     def _grow(
         self, dataset: Dataset, X: sparse.csr_matrix, Y: sparse.csr_matrix, known: int, limits: UpdateConfig
     ) -> None:
-        """Takes in all examples, the first ``known`` of them old; ``dataset`` has the label texts."""
+        """Updates the forest to all examples, the first ``known`` of them old; ``dataset`` has the texts."""
         assert self.forest is not None
         models, config = self.forest.models, self.config
         trees = grown_trees(
@@ -162,17 +162,15 @@ class TreeLinear(Method):
     def _explain(  # type: ignore[override]
         self, dataset: Dataset, label: int, *, beam: tuple[int, ...] | None = None
     ) -> Explanation:
-        return self._explain_linear(dataset, label, beam, wanted=1)
+        return self._explain_linear(dataset, label, beam, k=1)
 
     def _explain_linear(
-        self, dataset: Dataset, label: int, beam: tuple[int, ...] | None, wanted: int
+        self, dataset: Dataset, label: int, beam: tuple[int, ...] | None, k: int
     ) -> Explanation:
-        """The forest's score, as it ranks where ``wanted`` labels are."""
+        """The forest's score when ``k`` labels are ranked."""
         assert self.forest is not None
         terms, threads = self.features.terms(dataset, threads=self.threads), self.threads
-        return explain_forest(
-            self.forest, terms, label, self.node_title, wanted=wanted, beam=beam, threads=threads
-        )
+        return explain_forest(self.forest, terms, label, self.node_title, k=k, beam=beam, threads=threads)
 
     def _state(self) -> dict[str, npt.NDArray]:
         assert self.forest is not None

@@ -1,11 +1,11 @@
-"""X-Transformer: labels in clusters, a fine-tuned transformer that finds them, linear rankers inside them.
+"""X-Transformer: label clusters, a fine-tuned transformer that matches them, linear rankers inside them.
 
 Chang, Yu, Zhong, Yang, Dhillon: "Taming Pretrained Transformers for Extreme Multi-label Text Classification",
-KDD 2020. With M = YC the clusters of the training texts and M̂ those that the matcher finds:
+KDD 2020. With M = YC the clusters of the training texts and M̂ the best ones by the matcher:
 
     matcher  min  Σ_i Σ_k max(0, 1 - (2 M_ik - 1) g(x_i, k))²,    g(x, k) = w_k · φ(x) + b_k
     ranker   one classifier for each label on Φ_cat, from the texts of its cluster in M (tfn), M̂ (man) or both
-    score    of the ranker alone, or times that of the cluster, for the labels of the best clusters
+    score    the ranker's alone, or times the cluster's, for the labels of the best clusters
 """
 
 from __future__ import annotations
@@ -87,14 +87,14 @@ class XTransformer(Method):
     name = "x-transformer"
     config_class = XTransformerConfig
     search_space = X_SPACE
-    same_on_any_threads = False  # torch adds in another order
+    same_on_any_threads = False  # torch sums in another order
     takes_texts = True
     config: XTransformerConfig
     tfidf: Tfidf | None = None
     encoder: TextEncoder | None = None
     tree: LabelTree | None = None
     head: tuple[Vectors, Vectors] | None = None
-    """Weights and biases of the clusters."""
+    """Weights and biases that score the clusters."""
     rankers: SingleLevel | None = None
 
     def _fit(self, dataset: Dataset) -> None:  # type: ignore[override]
@@ -127,7 +127,7 @@ class XTransformer(Method):
     def _index(
         self, dataset: Dataset, X: sparse.csr_matrix, tokens: Tokens, device: torch.device
     ) -> LabelTree:
-        """Two levels: clusters and labels."""
+        """A label tree with two levels: clusters and labels."""
         assert self.tfidf is not None and self.encoder is not None
         config, threads = self.config, self.threads
         used = int((dataset.label_counts > 0).sum())
@@ -142,18 +142,18 @@ class XTransformer(Method):
             )
         elif config.index == "label-text" and dataset.label_texts is not None:
             by_text = self.tfidf.transform(dataset.label_texts, threads=threads)
-        grown = trees_of(
+        built = trees_of(
             features, dataset.Y, tree, seeds=[config.seed], text_vectors=by_text, threads=threads
         )[0]
-        if grown.depth == 2:
-            return grown
-        places = np.arange(len(grown.labels) + 1)  # as many clusters as labels
-        return LabelTree((places[[0, -1]], places), grown.labels)
+        if built.depth == 2:
+            return built
+        places = np.arange(len(built.labels) + 1)  # each label is a cluster
+        return LabelTree((places[[0, -1]], places), built.labels)
 
     def _match(
         self, tokens: Tokens, clusters: sparse.csr_matrix, device: torch.device
     ) -> tuple[Vectors, Vectors]:
-        """Fine-tunes the encoder on the clusters of the texts; the weights and biases of its head."""
+        """Fine-tunes the encoder to score the clusters; returns weights and biases of its head."""
         config = self.config
         assert self.encoder is not None
         with using_threads(self.threads), seeded(config.seed, device):
@@ -180,11 +180,11 @@ class XTransformer(Method):
         return self.config.linear.replace_settings({"last_transform": last})
 
     def _shortlist(self, true: sparse.csr_matrix, vectors: Vectors) -> sparse.csr_matrix:
-        """Texts × clusters from whose labels' point of view a text is an example."""
+        """Texts × clusters for whose labels a text is a training example."""
         scheme = self.config.linear.schemes(1)[0]
         parts = [true] if "tfn" in scheme else []
         if "man" in scheme:
-            indptr, nodes, _ = self._visited(vectors)
+            indptr, nodes, _ = self._best_clusters(vectors)
             ones = np.ones(len(nodes), np.float32)
             matched = sparse.csr_matrix((ones, nodes, indptr), shape=true.shape)
             matched.sort_indices()
@@ -193,8 +193,8 @@ class XTransformer(Method):
             raise ConfigError("x-transformer needs negatives: set linear.negatives to tfn, man or tfn+man")
         return binarize(sparse.csr_matrix(sum(parts[1:], start=parts[0])))
 
-    def _visited(self, vectors: Vectors) -> Ranked:
-        """The best clusters of every text, with exp(-max(0, 1 - g)²)."""
+    def _best_clusters(self, vectors: Vectors) -> Ranked:
+        """The best clusters of every text, with scores exp(-max(0, 1 - g)²)."""
         assert self.head is not None
         W, b = self.head
         k = min(self.config.beam, len(b))
@@ -215,7 +215,7 @@ class XTransformer(Method):
         return self.rankers.rank(
             joined(X, vectors, self.config.use),
             k,
-            start=self._visited(vectors),
+            start=self._best_clusters(vectors),
             labels=self.tree.labels,
             threads=self.threads,
         )

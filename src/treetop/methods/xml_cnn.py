@@ -1,7 +1,7 @@
 """XML-CNN: Kim-CNN with dynamic pooling and a hidden layer.
 
-``xml-cnn`` is what its paper describes. ``xml-cnn-impl`` is what its first public code computed: filters that
-slide along the embeddings, and maxima of neighbours.
+``xml-cnn`` is as in its paper. ``xml-cnn-impl`` is as in its first public code: filters slide along the
+embeddings, and pooling takes maxima of neighbours.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from .neural import NeuralMethod
 
 @dataclass(frozen=True)
 class XMLCNNConfig(CNNConfig):
-    """Sizes of EUR-Lex in the study."""
+    """The sizes for EUR-Lex in the study."""
 
     training: TrainingConfig = part(TrainingConfig(learning_rate=3e-4), "the training loop")
     cnn: TextCNNConfig = part(
-        TextCNNConfig(pooling="dynamic", pools=2, filters=768, hidden=1024), "the layers"
+        TextCNNConfig(pooling="dynamic", pools=2, filters=768, hidden=1024), "the layers of the network"
     )
 
 
@@ -55,12 +55,12 @@ class XMLCNNImplConfig(CNNConfig):
             dropout=0.25,
             init="xavier",
         ),
-        "the layers",
+        "the layers of the network",
     )
 
 
 class XMLCNNImpl(NeuralMethod):
-    """XML-CNN as its first public code computed it; pads or cuts every text to ``max_length`` words."""
+    """XML-CNN as in its first public code; pads or cuts every text to ``max_length`` words."""
 
     name = "xml-cnn-impl"
     config_class = XMLCNNImplConfig

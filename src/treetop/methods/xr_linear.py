@@ -12,7 +12,7 @@ from .tree_linear import TREE_SPACE, TreeLinear, TreeLinearConfig
 
 @dataclass(frozen=True)
 class XRLinearConfig(TreeLinearConfig):
-    """Settings of XR-Linear: those of the family as they are."""
+    """Settings of XR-Linear: the defaults of linear methods on label trees."""
 
 
 XR_SPACE = TREE_SPACE | {"tree.branching": (8, 16, 32), "tree.leaf_size": (100, 300, 1000)}

@@ -1,4 +1,4 @@
-"""XR-Transformer: an encoder fine-tuned down a label tree, then XR-Linear on its vectors and TF-IDF.
+"""XR-Transformer: an encoder fine-tuned level by level on a label tree, then a joined ranker.
 
 Zhang, Chang, Yu, Dhillon: "Fast Multi-Resolution Transformer Fine-tuning for Extreme Multi-label Text
 Classification", NeurIPS 2021.
@@ -79,12 +79,12 @@ class XRTransformerConfig(JoinedFeaturesConfig):
 
 
 class XRTransformer(Method):
-    """Coarse to fine. Parts: an ``encoder``, fine-tuned level by level, and the joined ``ranker``."""
+    """Parts: an ``encoder``, fine-tuned level by level, and the joined ``ranker``."""
 
     name = "xr-transformer"
     config_class = XRTransformerConfig
     search_space = XR_SPACE
-    same_on_any_threads = False  # torch adds in another order
+    same_on_any_threads = False  # torch sums in another order
     takes_texts = True
     config: XRTransformerConfig
     encoder: TextEncoder | None = None
@@ -106,10 +106,12 @@ class XRTransformer(Method):
         self.encoder = TextEncoder.pretrained(config.transformer, config.max_length)
         tfidf, X = fitted_tfidf(config.tfidf, texts, threads)
         tokens = self.encoder.tokens(texts)
-        by_text = None
+        label_features = None
         if dataset.label_texts is not None and config.tree.needs_label_texts:
-            by_text = tfidf.transform(dataset.label_texts, threads=threads)
-        tree = trees_of(X, Y, config.tree, seeds=[config.seed], text_vectors=by_text, threads=threads)[0]
+            label_features = tfidf.transform(dataset.label_texts, threads=threads)
+        tree = trees_of(X, Y, config.tree, seeds=[config.seed], text_vectors=label_features, threads=threads)[
+            0
+        ]
 
         tuning = LevelTuning(config, self.encoder, tokens, X, Y, tree, device, threads=threads)
         vectors = tuning.run()
@@ -135,7 +137,7 @@ class XRTransformer(Method):
         return self.ranker.rank(dataset.texts, vectors, k, beam=beam, threads=self.threads)
 
     def text_vectors(self, texts: Strings) -> Vectors:
-        """By the fine-tuned encoder."""
+        """Vectors of texts by the fine-tuned encoder."""
         assert self.encoder is not None
         return prediction_vectors(self.encoder, texts, self.config, threads=self.threads)
 

@@ -1,4 +1,4 @@
-"""Tensors as plain arrays. numpy has no bf16: its numbers are kept as 16-bit integers with the same bits."""
+"""Tensors as plain arrays. numpy has no bf16: such numbers become 16-bit integers with the same bits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def to_tensor(array: npt.NDArray) -> Tensor:
 
 
 def load_weights(module: nn.Module, arrays: Mapping[str, npt.NDArray], whose: str) -> None:
-    """For predictions; ``whose`` they are, for the message where one is missing or of another size."""
+    """Loads weights for predictions; ``whose``: names them in an error."""
     own = module.state_dict()
     for name, value in own.items():
         if name not in arrays or arrays[name].shape != value.shape:

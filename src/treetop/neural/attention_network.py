@@ -1,12 +1,12 @@
 """AttentionXML's network for one level of a label tree, and the search through the networks of all levels.
 
-    words → vectors → dropout → two-way LSTM → dropout → attention of every node → scores of nodes
+    words → vectors → dropout → bidirectional LSTM → dropout → attention of every node → scores of nodes
 
-The first level scores all its nodes. Each of the others scores, for a text, the children of some nodes of the
-level above: its candidates.
+The first level scores all its nodes. The others score, for each text, its candidates: the children of some
+nodes of the level above.
 
-    loss     Σ_c bce(y_c, z_c), mean over texts; a mean over candidates too would leave gradients of single
-             labels so small that the ε of Adam swallows them
+    loss     Σ_c bce(y_c, z_c), mean over texts; a mean over candidates too would make the gradients of single
+             labels smaller than the ε of Adam
     search   S_c = σ(z_c) · S_parent,  the best C nodes of each level, the best k labels of the last
 """
 
@@ -30,17 +30,17 @@ from .label_attention import LabelAttention
 from .network import Network
 
 BLOCK = 1 << 27
-"""Shares of attention (texts × words × nodes) that are kept at a time."""
+"""Attention weights (texts × words × nodes) kept at a time."""
 MANY = 100_000
-"""Nodes of a level that get sparse gradients: a step then moves only those it has seen. And labels that get
-three levels of clusters above them."""
+"""Nodes from which on a level has sparse gradients: a step updates only the nodes it scored. Also labels from
+which on there are three levels of clusters."""
 ON_PROCESSOR = 16
-"""Texts that go through it at a time where there is no GPU: more take memory, and no less time."""
+"""Largest batch on a CPU: larger ones take more memory but no less time."""
 
 
 @dataclass(frozen=True)
 class AttentionConfig(Config):
-    """The layers between words and scores."""
+    """Layers between words and scores."""
 
     hidden: int = setting(256, "LSTM units in each direction", at_least=1)
     scorer: tuple[int, ...] = setting(
@@ -53,13 +53,13 @@ class AttentionConfig(Config):
 class AttentionNetwork(Network):
     """Parts: ``words`` (vectors), ``lstm``, ``attention``."""
 
-    records = False  # recorded steps cannot hold an LSTM
+    records = False  # CUDA graphs cannot hold an LSTM
     most_on_processor = ON_PROCESSOR
 
     def __init__(
         self, words: nn.Embedding, config: AttentionConfig, parents: npt.NDArray[np.int64], *, first: bool
     ) -> None:
-        """``parents`` of the nodes; ``first``: there is no level above, all nodes are scored."""
+        """``parents`` of the nodes; ``first``: the top level, which scores all nodes."""
         super().__init__()
         self.words = words
         self.before = nn.Dropout(config.embedding_dropout)
@@ -76,7 +76,7 @@ class AttentionNetwork(Network):
         return self.attention.looks.num_embeddings
 
     def start_from(self, above: AttentionNetwork) -> None:
-        """Takes over what the level above has learned of words; where nodes look is new."""
+        """Copies word vectors, LSTM and scorer of the level above; the attention of the nodes stays new."""
         for own, theirs in (
             (self.words, above.words),
             (self.lstm, above.lstm),
@@ -84,14 +84,14 @@ class AttentionNetwork(Network):
         ):
             own.load_state_dict(theirs.state_dict())
 
-    def expect(self, more: float) -> None:
-        """Candidates are right more often than the scores say: by so much in log-odds."""
-        self.attention.scorer.last.bias.data += more
+    def raise_scores(self, by: float) -> None:
+        """Adds to all scores, in log-odds."""
+        self.attention.scorer.last.bias.data += by
 
     def forward(self, batch: Batch) -> Tensor:
         assert batch.positives is not None
         states = self.states(batch)
-        true = _marked(batch.positives, len(batch), self.nodes)
+        true = _true_nodes(batch.positives, len(batch), self.nodes)
         if self.below is None:
             scores = self.all_scores(states, batch.lengths)
             losses = functional.binary_cross_entropy_with_logits(scores, true.to(scores), reduction="sum")
@@ -109,12 +109,12 @@ class AttentionNetwork(Network):
         return values, ids
 
     def states(self, batch: Batch) -> Tensor:
-        """Texts × words × numbers."""
-        found: Tensor = self.after(self.lstm(self.before(self.words(batch.tokens)), batch.lengths))
-        return found
+        """Texts × words × units."""
+        states: Tensor = self.after(self.lstm(self.before(self.words(batch.tokens)), batch.lengths))
+        return states
 
     def all_scores(self, states: Tensor, lengths: Tensor) -> Tensor:
-        """Texts × nodes, some nodes after the others; what each found is found again for the gradient."""
+        """Texts × nodes, block by block; the attention of each block is recomputed for the gradient."""
         step = max(BLOCK // max(states.shape[0] * states.shape[1], 1), 1)
         if step >= self.nodes:
             whole: Tensor = self.attention(states, lengths)
@@ -126,7 +126,7 @@ class AttentionNetwork(Network):
         return torch.cat(parts, 1)
 
     def candidates(self, parents: Tensor) -> tuple[Tensor, Tensor]:
-        """``nodes, inside``: texts × places, the children of parents (1 + a node's number; 0 fills up)."""
+        """``nodes, inside``: texts × places, the children of ``parents`` (1 + node number, padded with 0)."""
         assert self.below is not None
         children = torch.where(parents[..., None] > 0, self.below[(parents.long() - 1).clamp(min=0)], -1)
         children = children.reshape(len(parents), -1)
@@ -134,25 +134,25 @@ class AttentionNetwork(Network):
 
 
 class AttentionLevels(Network):
-    """The networks of all levels, from the top; ``depth`` of them are searched."""
+    """The networks of all levels, from the top; the search runs through the first ``depth`` of them."""
 
     records = False
     most_on_processor = ON_PROCESSOR
 
-    def __init__(self, levels: Sequence[AttentionNetwork], chosen: int) -> None:
-        """``chosen``: nodes of each level whose children are scored."""
+    def __init__(self, levels: Sequence[AttentionNetwork], beam: int) -> None:
+        """``beam``: nodes of each level whose children are scored."""
         super().__init__()
         self.levels = nn.ModuleList(levels)
         self.depth = len(levels)
-        self.chosen = chosen
+        self.beam = beam
 
     def level(self, number: int) -> AttentionNetwork:
-        found = self.levels[number]
-        assert isinstance(found, AttentionNetwork)
-        return found
+        level = self.levels[number]
+        assert isinstance(level, AttentionNetwork)
+        return level
 
     def forward(self, batch: Batch) -> Tensor:
-        """Of the last level searched."""
+        """The loss of the last level searched."""
         loss: Tensor = self.level(self.depth - 1)(batch)
         return loss
 
@@ -162,7 +162,7 @@ class AttentionLevels(Network):
         nodes: Tensor | None = None
         for number in range(self.depth):
             level = self.level(number)
-            kept = k if number + 1 == self.depth else min(self.chosen, level.nodes)
+            kept = k if number + 1 == self.depth else min(self.beam, level.nodes)
             if scores is None or nodes is None:
                 scores, nodes = level.top(batch, kept)
             else:
@@ -177,7 +177,7 @@ class AttentionLevels(Network):
         own = torch.sigmoid(level.attention(level.states(batch), batch.lengths, candidates))
         product = own * scores.repeat_interleave(candidates.shape[1] // parents.shape[1], dim=1)
         product = torch.where(inside, product, -1.0)
-        if product.shape[1] < k:  # more are asked for than there are candidates
+        if product.shape[1] < k:  # fewer candidates than k
             product = functional.pad(product, (0, k - product.shape[1]), value=-1.0)
             candidates = functional.pad(candidates, (0, k - candidates.shape[1]))
         values, places = product.topk(k, dim=1)
@@ -185,7 +185,7 @@ class AttentionLevels(Network):
 
 
 def children_table(parents: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Parents × most children: the children of each, then -1."""
+    """Parents × most children: the children of each parent, padded with -1."""
     counts = np.bincount(parents)
     order = np.argsort(parents, kind="stable")
     table = np.full((len(counts), int(counts.max(initial=1))), -1, np.int64)
@@ -195,15 +195,15 @@ def children_table(parents: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def usual_levels(labels: int) -> tuple[int, ...]:
-    """Clusters above the labels, from the top: none for few; else powers of two, 4 to 8 children each."""
+    """Clusters per level, from the top: none for few labels; else powers of two, 4 to 8 children each."""
     if labels <= 5_000:
         return ()
     lowest = math.ceil(math.log2(labels / 8))
     return tuple(1 << level for level in ((lowest,) if labels <= MANY else (lowest - 6, lowest - 3, lowest)))
 
 
-def _marked(positives: Positives, texts: int, nodes: int) -> Tensor:
+def _true_nodes(positives: Positives, texts: int, nodes: int) -> Tensor:
     """Texts × nodes: whether a text has the node."""
-    found = torch.zeros((texts, nodes), dtype=torch.int8, device=positives.texts.device)
-    own = (positives.weights > 0).to(torch.int8)
-    return found.index_put_((positives.texts, positives.labels), own, accumulate=True) > 0
+    counts = torch.zeros((texts, nodes), dtype=torch.int8, device=positives.texts.device)
+    ones = (positives.weights > 0).to(torch.int8)
+    return counts.index_put_((positives.texts, positives.labels), ones, accumulate=True) > 0

@@ -1,8 +1,8 @@
-"""What the first token of a text attends to, layer by layer: Figures 2 and 3 of CascadeXML.
+"""Attention of the first token of a text, layer by layer: Figures 2 and 3 of CascadeXML.
 
 a_lhj    attention, in head h of layer l, of the first token to token j;  Σ_j a_lhj = 1
-itself   a_lh0: how much of the first token is carried over from the layer before
-entropy  -Σ_j a_lhj log a_lhj: 0 where one token gets it all, log n where all n get the same
+itself   a_lh0: the weight of the first token itself
+entropy  -Σ_j a_lhj log a_lhj: 0 where one token has all the weight, log n where all n have the same
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class AttentionViews:
-    """Of some texts, in some layers."""
+    """Attention of the first token in some texts, in some layers."""
 
     layers: tuple[int, ...]
     """Counted from 1."""
     lengths: npt.NDArray[np.int64]
     """Tokens of every text."""
     weights: Floats
-    """a, texts × layers × heads × tokens; 0 behind the end of a text."""
+    """a, texts × layers × heads × tokens; 0 after the end of a text."""
 
     @property
     def to_itself(self) -> Floats:
@@ -43,15 +43,15 @@ class AttentionViews:
     def entropy(self) -> Floats:
         """Texts × layers × heads, in nats."""
         logs = np.log(np.where(self.weights > 0, self.weights, 1))
-        found: Floats = -(self.weights * logs).sum(-1)
-        return found
+        entropy: Floats = -(self.weights * logs).sum(-1)
+        return entropy
 
 
 def attention_views(
-    encoder: Encoder, examples: Examples, wanted: Iterable[int] | Any, inference: InferenceSettings
+    encoder: Encoder, examples: Examples, numbers: Iterable[int] | Any, inference: InferenceSettings
 ) -> AttentionViews:
-    """In some layers, by a copy of the encoder that writes its attention out; nothing is dropped."""
-    layers = _checked(wanted, encoder.depth)
+    """The attention in some layers, by a copy of the encoder that returns it; dropout is off."""
+    layers = _checked(numbers, encoder.depth)
     plain = rebuilt(encoder.config.replace_settings({"attention": "eager"}), encoder.description())
     plain.load_state_dict(encoder.state_dict())
     plain.transformer.config.output_attentions = True
@@ -62,22 +62,22 @@ def attention_views(
     weights = torch.zeros((len(examples), len(layers), heads, longest))
 
     def use(batch: Batch) -> None:
-        found = plain.attentions(batch)
-        if found is None or len(found) != encoder.depth:
+        attentions = plain.attentions(batch)
+        if attentions is None or len(attentions) != encoder.depth:
             raise ModelError(
                 f"transformers of the kind {plain.transformer.config.model_type} do not return attention"
             )
         width = min(batch.tokens.shape[1], longest)
-        first = torch.stack([found[layer - 1][:, :, 0, :width] for layer in layers], 1)
+        first = torch.stack([attentions[layer - 1][:, :, 0, :width] for layer in layers], 1)
         weights[batch.rows.cpu(), :, :, :width] = first.float().cpu()
 
     for_each_batch("Attention", plain, use, examples, inference)
     return AttentionViews(tuple(layers), examples.token_counts.astype(np.int64), weights.numpy())
 
 
-def _checked(wanted: Iterable[int] | Any, depth: int) -> list[int]:
-    """Numbers of layers, in order."""
-    layers = list(wanted) if isinstance(wanted, Iterable) else [wanted]
+def _checked(numbers: Iterable[int] | Any, depth: int) -> list[int]:
+    """Layer numbers, in order."""
+    layers = list(numbers) if isinstance(numbers, Iterable) else [numbers]
     if not layers:
         raise ConfigError("layers: name at least one")
     for layer in layers:

@@ -1,9 +1,9 @@
-"""A mean of the weights that training passes through; it often generalises better than the last ones.
+"""Weight averaging: a mean over the training often generalises better than the last weights.
 
 swa   mean over the ends of epochs, or over every n-th step:  a ← a + (w - a) / count
-ema   mean that follows every step:                           a ← d·a + (1 - d)·w,  d from 0 to ``ema_decay``
+ema   exponential moving average over all steps:              a ← d·a + (1 - d)·w,  d from 0 to ``ema_decay``
 
-Means are kept in 32 bits, also those of narrower weights, where a small part of a difference would be lost.
+Averages are kept in 32 bits, also of narrower weights, which would lose small differences.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from .config import TrainingConfig
 
 
 class Average:
-    """Of the parameters of a module. Inside `used` the module has the mean instead of its own."""
+    """The average of a module's parameters. Inside `used`, it replaces them."""
 
     def __init__(self, module: nn.Module, config: TrainingConfig, epochs: int, steps: int) -> None:
-        """``steps``: of the whole training."""
+        """``epochs`` and ``steps`` of the whole training."""
         self.config = config
         self.every = config.average_every
-        # What comes before swa begins; the mean has at least the end of the training in it.
+        # Before swa starts; the average includes at least the end of the training.
         self.epochs_before = min(int(config.average_from * epochs), epochs - 1)
         self.steps_before = min(round(config.average_from * steps), max(steps - self.every, 0))
         self.parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
@@ -33,25 +33,25 @@ class Average:
 
     @torch.no_grad()
     def after_step(self, step: int) -> None:
-        """``step``: how many are done."""
+        """``step``: number of finished steps."""
         if self.config.average == "ema":
             self.count += 1
-            self._move(1 - min(self.config.ema_decay, (1 + self.count) / (10 + self.count)))
+            self._move_towards_weights(1 - min(self.config.ema_decay, (1 + self.count) / (10 + self.count)))
         since = step - self.steps_before
         if self.config.average == "swa" and self.every and since > 0 and since % self.every == 0:
-            self._take_in()
+            self._add_snapshot()
 
     @torch.no_grad()
     def after_epoch(self, epoch: int) -> None:
         """``epoch``: counted from 0."""
         if self.config.average == "swa" and not self.every and epoch >= self.epochs_before:
-            self._take_in()
+            self._add_snapshot()
 
-    def _take_in(self) -> None:
+    def _add_snapshot(self) -> None:
         self.count += 1
-        self._move(1 / self.count)
+        self._move_towards_weights(1 / self.count)
 
-    def _move(self, share: float) -> None:
+    def _move_towards_weights(self, share: float) -> None:
         if not self.mean:
             self.mean = [parameter.to(torch.float32, copy=True) for parameter in self.parameters]
         else:
@@ -59,7 +59,7 @@ class Average:
 
     @contextlib.contextmanager
     def used(self) -> Iterator[None]:
-        """The mean, if there is one yet, instead of the weights."""
+        """Replaces the weights by their average, if there is one yet, and restores them afterwards."""
         own = [parameter.detach().clone() for parameter in self.parameters] if self.mean else []
         self.keep()
         try:
@@ -68,7 +68,7 @@ class Average:
             self._set(own)
 
     def keep(self) -> None:
-        """The module has the mean from now on, if there is one."""
+        """Replaces the weights by their average for good, if there is one."""
         self._set(self.mean)
 
     @torch.no_grad()

@@ -1,7 +1,7 @@
-"""Examples as two ragged arrays, and the batches cut from them.
+"""Examples as ragged arrays, and the batches cut from them.
 
-Tokens and labels of all examples lie on the device as flat arrays, if they fit. A batch is then gathered
-there from a few row numbers: the device never waits for Python, and nothing is copied while it computes.
+Tokens and labels of all examples stay on the device as flat arrays, if they fit. A batch is then gathered
+there from its row numbers: the device never waits for Python, and nothing is copied while it computes.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from torch import Tensor
 
 Ints = npt.NDArray[np.int64]
 PADDING = 0
-"""The token that fills rows up."""
+"""The padding token."""
 POOL = 50
-"""Batches whose rows are sorted by length together: texts in a batch are of like length, yet well mixed."""
+"""Batches whose rows are sorted by length together: texts of a batch are similarly long, yet well mixed."""
 STEPS = 8
-"""Lengths of batches are rounded up to an eighth of the power of two below them: at most 12 % of padding."""
+"""Widths of batches are rounded up to an eighth of the power of two below them: at most 12 % of padding."""
 AHEAD = 4
-"""Batches that wait ready where they are made on the processor."""
+"""Batches prepared ahead where the CPU makes them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Ragged:
     @classmethod
     def of(cls, indptr: Ints, values: npt.NDArray) -> Ragged:
         pointers = torch.from_numpy(np.ascontiguousarray(indptr))
-        padded = np.append(values, values.dtype.type(0))  # so that there is always something to point at
+        padded = np.append(values, values.dtype.type(0))  # so that every place points to an entry
         return cls(torch.from_numpy(padded), pointers[:-1], pointers.diff())
 
     def to(self, device: torch.device) -> Ragged:
@@ -51,7 +51,7 @@ class Ragged:
         return sum(getattr(self, field.name).nbytes for field in fields(self))
 
     def padded(self, rows: Tensor, width: int) -> tuple[Tensor, Tensor]:
-        """The values of some rows, cut or filled up with zeros to ``width``, and their lengths."""
+        """The values of some rows, cut or padded with zeros to ``width``, and their lengths."""
         lengths = self.lengths[rows].clamp(max=width)
         steps = torch.arange(width, device=rows.device)
         inside = steps < lengths[:, None]
@@ -61,7 +61,7 @@ class Ragged:
     def flat(self, rows: Tensor, room: int) -> tuple[Tensor, Tensor, Tensor]:
         """``number, value, valid``: the entries of some rows one after another, in ``room`` places.
 
-        ``number`` says of which of the rows each is. Places left over are not valid.
+        ``number``: which of the rows an entry belongs to. Unused places are not valid.
         """
         ends = self.lengths[rows].cumsum(0)
         places = torch.arange(room, device=rows.device)
@@ -74,7 +74,7 @@ class Ragged:
 
 @dataclass(frozen=True, eq=False)
 class Positives:
-    """The labels of a batch: its text ``texts[i]`` has ``labels[i]`` with ``weights[i]``; 0: no entry."""
+    """The labels of a batch: text ``texts[i]`` has ``labels[i]`` with ``weights[i]``; weight 0: no entry."""
 
     texts: Tensor
     labels: Tensor
@@ -83,16 +83,16 @@ class Positives:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Some examples, ready for a network."""
+    """A batch of examples, ready for a network."""
 
     tokens: Tensor
-    """Texts × longest of them, filled up with `PADDING`."""
+    """Texts × longest of them, padded with `PADDING`."""
     lengths: Tensor
     rows: Tensor
-    """Which examples these are."""
+    """Row numbers of the examples."""
     positives: Positives | None = None
     parents: Tensor | None = None
-    """Texts × places: 1 + the number of each parent on a text's shortlist; 0 fills up."""
+    """Texts × places: 1 + the number of each parent on a text's shortlist, padded with 0."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -111,14 +111,14 @@ class Batch:
 
 @dataclass(frozen=True)
 class Shape:
-    """How large a batch is: tokens per text, and places for labels."""
+    """Size of a batch: tokens per text, and places for labels."""
 
     width: int
     room: int
 
 
 class Examples:
-    """Tokens, and labels if there are any, of a data set."""
+    """Tokens of a data set, and its labels if it has any."""
 
     def __init__(
         self,
@@ -128,9 +128,9 @@ class Examples:
         width: int | None = None,
         shortlist: sparse.csr_matrix | None = None,
     ) -> None:
-        """``width``: of every batch; else that of its longest text.
+        """``width`` of every batch; None: that of its longest text.
 
-        ``shortlist``: texts × parents, whose children enter the loss of a text.
+        ``shortlist``: texts × parents whose children enter the loss of a text.
         """
         self.token_counts = np.diff(tokens[0])
         self.label_counts = None if Y is None else np.diff(Y.indptr)
@@ -150,7 +150,7 @@ class Examples:
         return len(self.token_counts)
 
     def shape_of(self, rows: Ints, *, exact: bool = False) -> Shape:
-        """Large enough for these rows; rounded, so that few shapes occur, unless ``exact``."""
+        """A shape that holds these rows; rounded up, so that few shapes occur, unless ``exact``."""
         width = self.width
         if width is None:
             width = max(int(self.token_counts[rows].max(initial=1)), 1)
@@ -161,7 +161,7 @@ class Examples:
         return Shape(width, room)
 
     def gather(self, parts: dict[str, Ragged], rows: Tensor, shape: Shape) -> Batch:
-        """A batch from parts that lie where ``rows`` does."""
+        """A batch from parts on the same device as ``rows``."""
         tokens, lengths = parts["tokens"].padded(rows, shape.width)
         if "labels" not in parts:
             return Batch(tokens, lengths, rows)
@@ -174,7 +174,7 @@ class Examples:
         return Batch(tokens, lengths, rows, positives, parents)
 
     def batches(self, plan: list[Ints], device: torch.device) -> Iterator[Batch]:
-        """The batches of these rows, on the device."""
+        """The batches of a plan, on the device."""
         parts = self.parts_on(device)
         if parts is None:
             yield from _made_ahead([self._maker(rows, device) for rows in plan])
@@ -182,7 +182,7 @@ class Examples:
         together = np.concatenate(plan) if plan else np.zeros(0, np.int64)
         order = torch.from_numpy(together).to(device)
         at = 0
-        exact = device.type == "cpu"  # any shape is as good as another there
+        exact = device.type == "cpu"  # which records no shapes
         for rows in plan:
             yield self.gather(parts, order[at : at + len(rows)], self.shape_of(rows, exact=exact))
             at += len(rows)
@@ -196,7 +196,7 @@ class Examples:
         return make
 
     def parts_on(self, device: torch.device) -> dict[str, Ragged] | None:
-        """The parts on the device; None if they would take more than half of what is free there."""
+        """The parts on the device; None if they would take more than half of its free memory."""
         kept: dict[torch.device, dict[str, Ragged]] = self.__dict__.setdefault("_kept", {})
         if device.type == "cpu":
             return self.parts
@@ -224,7 +224,7 @@ def _pinned(batch: Batch) -> Batch:
 
 
 def _made_ahead(makers: list[Callable[[], Batch]]) -> Iterator[Batch]:
-    """What the makers make, in order; a thread is a few batches ahead."""
+    """The batches in order, made a few batches ahead in a thread."""
     ready: queue.Queue[Any] = queue.Queue(AHEAD)
     stopped = threading.Event()
 
@@ -234,7 +234,7 @@ def _made_ahead(makers: list[Callable[[], Batch]]) -> Iterator[Batch]:
                 if stopped.is_set():
                     return
                 ready.put(make())
-        except BaseException as error:  # handed on to the one who waits
+        except BaseException as error:  # raised in the waiting thread
             ready.put(error)
         else:
             ready.put(None)
@@ -248,7 +248,7 @@ def _made_ahead(makers: list[Callable[[], Batch]]) -> Iterator[Batch]:
             yield made
     finally:
         stopped.set()
-        while thread.is_alive():  # it may wait for room
+        while thread.is_alive():  # the queue may be full
             try:
                 ready.get(timeout=0.05)
             except queue.Empty:
@@ -256,7 +256,7 @@ def _made_ahead(makers: list[Callable[[], Batch]]) -> Iterator[Batch]:
 
 
 def mixed_plan(lengths: Ints, batch_size: int, seed: int, epoch: int) -> list[Ints]:
-    """All rows in random order, texts of like length together; the order of the batches is random too."""
+    """Batches of all rows in random order, each of texts of similar length."""
     rng = np.random.default_rng((seed, epoch))
     order = rng.permutation(len(lengths))
     batches: list[Ints] = []
@@ -268,6 +268,6 @@ def mixed_plan(lengths: Ints, batch_size: int, seed: int, epoch: int) -> list[In
 
 
 def sorted_plan(lengths: Ints, batch_size: int) -> list[Ints]:
-    """All rows by length: the least padding."""
+    """Batches of all rows by length: the least padding."""
     order = np.argsort(lengths, kind="stable")
     return [order[at : at + batch_size] for at in range(0, len(order), batch_size)]

@@ -1,7 +1,7 @@
-"""A two-way LSTM over texts of different lengths in one padded array.
+"""A bidirectional LSTM over texts of different lengths in one padded array.
 
-The way back begins at a text's own last word: it reads the words in turned order, and what it finds is turned
-back. No text sees padding, and nothing asks the host for lengths.
+The backward LSTM starts at each text's own last word: it reads the words in reverse order, and its states are
+reversed again. No text sees padding, and no lengths are copied to the CPU.
 """
 
 from __future__ import annotations
@@ -11,30 +11,32 @@ from torch import Tensor, nn
 
 
 class BiLSTM(nn.Module):
-    """Texts × words × numbers → texts × words × 2 · hidden. First states are learned."""
+    """Texts × words × width → texts × words × 2 · hidden. Initial states are learned."""
 
     def __init__(self, width: int, hidden: int) -> None:
         super().__init__()
         self.forth = nn.LSTM(width, hidden, batch_first=True)
         self.back = nn.LSTM(width, hidden, batch_first=True)
         self.first = nn.Parameter(torch.zeros(2, 2, hidden))
-        """Hidden and cell state of each way."""
+        """Initial hidden and cell state of each direction."""
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
-        turn = _turned(words.shape[1], lengths)
-        ways = []
-        for number, (way, inputs) in enumerate(((self.forth, words), (self.back, _taken(words, turn)))):
+        reverse = _reversed_places(words.shape[1], lengths)
+        states = []
+        for number, (lstm, inputs) in enumerate(
+            ((self.forth, words), (self.back, _gathered(words, reverse)))
+        ):
             start = self.first[number][:, None, None].expand(-1, 1, len(words), -1).contiguous()
-            ways.append(way(inputs, (start[0].to(inputs.dtype), start[1].to(inputs.dtype)))[0])
-        return torch.cat([ways[0], _taken(ways[1], turn)], 2)
+            states.append(lstm(inputs, (start[0].to(inputs.dtype), start[1].to(inputs.dtype)))[0])
+        return torch.cat([states[0], _gathered(states[1], reverse)], 2)
 
 
-def _turned(width: int, lengths: Tensor) -> Tensor:
-    """Places of each text's words in turned order; those of padding stay."""
+def _reversed_places(width: int, lengths: Tensor) -> Tensor:
+    """Places of each text's words in reverse order; padding stays where it is."""
     places = torch.arange(width, device=lengths.device)
-    turned = lengths[:, None] - 1 - places
-    return torch.where(turned >= 0, turned, places)
+    reverse = lengths[:, None] - 1 - places
+    return torch.where(reverse >= 0, reverse, places)
 
 
-def _taken(values: Tensor, places: Tensor) -> Tensor:
+def _gathered(values: Tensor, places: Tensor) -> Tensor:
     return values.gather(1, places[..., None].expand(-1, -1, values.shape[2]))

@@ -1,10 +1,10 @@
-"""`CascadeHead`: a level of the label tree for each of several vectors of a text, all trained at once.
+"""`CascadeHead`: one level of the label tree for each of several vectors of a text, all trained at once.
 
-    z^(t) = W^(t) φ_t(x) + b^(t)           for the children of the nodes that level t - 1 has chosen
-    loss    Σ_t Σ_c bce(y_c, z_c)          over these children c; the released code has means over them
-    chosen  the k_t best by σ(z^(t)); while training the true nodes come first
+    z^(t) = W^(t) φ_t(x) + b^(t)           for the children of the nodes in the beam of level t - 1
+    loss    Σ_t Σ_c bce(y_c, z_c)          over these children c; the released code takes means over them
+    beam    the k_t best by σ(z^(t)); while training, the true nodes come first
 
-φ_t are states of ever later layers of one transformer: coarse clusters need less of it than labels do.
+φ_t are states of successively later layers of one transformer: coarse clusters need fewer layers than labels.
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ import torch
 from torch import Tensor, nn
 
 from .batches import Positives
-from .heads import Counts, Head, LabelHead, log_odds, times_listed
+from .heads import Counts, Head, LabelHead, candidate_counts, log_odds
 from .losses import Shortlist
 
 SCORES = ("weighted", "level", "path")
 FIRST_DROPOUT = 0.2
-"""Of the states of two layers side by side, which the first level sees projected to one."""
+"""Dropout on the concatenated states of two layers, which are projected to one vector for the first level."""
 
 
 class CascadeHead(Head):
-    """Levels from coarse to fine; the last are the labels."""
+    """Levels from coarse to fine; the last one is the labels."""
 
     def __init__(
         self,
         width: int,
         parents: Sequence[npt.NDArray[np.int64]],
         *,
-        chosen: Sequence[int],
+        beam: Sequence[int],
         dropouts: Sequence[float],
         score: str,
         bits: int = 32,
         sparse: bool = False,
     ) -> None:
-        """``parents`` of the nodes of every level, zeros for the first; ``chosen`` nodes of all but the last.
+        """``parents`` of the nodes of every level, zeros for the first; ``beam`` of every level but the last.
 
         ``score`` of a label: its own probability (level), times its parent's (weighted), or times those of
         all above it (path).
         """
         super().__init__()
-        self.chosen = [min(count, len(of)) for count, of in zip(chosen, parents, strict=False)]
+        self.beam = [min(count, len(of)) for count, of in zip(beam, parents, strict=False)]
         self.score = score
         self.project = nn.Sequential(nn.Dropout(FIRST_DROPOUT), nn.Linear(2 * width, width))
         levels = [
@@ -75,11 +75,11 @@ class CascadeHead(Head):
     def start(self, counts: Sequence[Counts], texts: int) -> None:
         self.level(0).bias.data = log_odds(counts[0], texts)
         for number, (above, own) in enumerate(itertools.pairwise(counts), 1):
-            listed = times_listed(above, self.chosen[number - 1], texts)
-            self.level(number).bias.data = log_odds(own, listed[self.parents(number).numpy()])
+            trials = candidate_counts(above, self.beam[number - 1], texts)
+            self.level(number).bias.data = log_odds(own, trials[self.parents(number).numpy()])
 
     def loss(self, vectors: Sequence[Tensor], positives: Positives) -> Tensor:
-        """Mean over the texts. The first vector is of two layers side by side."""
+        """Mean over the texts. The first vector concatenates two layers."""
         vectors = [self.project(vectors[0]), *vectors[1:]]
         total = torch.zeros((), device=vectors[0].device)
         above: Tensor | None = None
@@ -87,21 +87,21 @@ class CascadeHead(Head):
             level, vector = self.level(number), self.dropouts[number](vectors[number])
             shortlist = None if above is None else Shortlist(above, self.parents(number))
             total = total + level.loss(vector, nodes, shortlist)
-            if number < len(self.chosen):
+            if number < len(self.beam):
                 above = self._sampled(number, vector.detach(), above, nodes)
         return total
 
     @torch.no_grad()
     def _sampled(self, number: int, vector: Tensor, above: Tensor | None, nodes: Positives) -> Tensor:
-        """Texts × nodes whose children count: the true ones, then the best."""
+        """Texts × nodes whose children are in the loss: the true ones, then the best."""
         scores = self._scores(number, vector, above)
         true = torch.zeros_like(scores)
         true.index_put_((nodes.texts, nodes.labels), (nodes.weights > 0).to(true), accumulate=True)
-        values, best = (scores + true).topk(self.chosen[number], dim=1)
+        values, best = (scores + true).topk(self.beam[number], dim=1)
         return (true > 0).scatter_(1, best, values >= 0)
 
     def _scores(self, number: int, vector: Tensor, above: Tensor | None) -> Tensor:
-        """σ(z) of all nodes of a level; below 0 where no parent is chosen."""
+        """σ(z) of all nodes of a level; below 0 where the parent is not in the beam."""
         level = self.level(number)
         weight = level.weight.to(vector.dtype)
         scores = torch.sigmoid(nn.functional.linear(vector, weight).float() + level.bias)
@@ -112,38 +112,38 @@ class CascadeHead(Head):
     def top(self, vectors: Sequence[Tensor], k: int) -> tuple[Tensor, Tensor]:
         vectors = [self.project(vectors[0]), *vectors[1:]]
         factors: Tensor | None = None
-        for number, (scores, above) in enumerate(self._chosen(vectors)):
+        for number, (scores, above) in enumerate(self._search(vectors)):
             own = scores if self.score == "weighted" else torch.ones_like(scores)
             if self.score == "path":
                 own = scores if factors is None else scores * factors[:, self.parents(number)]
             factors = torch.where(above, own, -1.0)
-        last = len(self.chosen)
+        last = len(self.beam)
         if factors is None:
             return self.level(last).top(vectors[last], k)
         return self.level(last).top(vectors[last], k, within=(factors, self.parents(last)))
 
-    def _chosen(self, vectors: Sequence[Tensor]) -> Iterator[tuple[Tensor, Tensor]]:
-        """Of every level but the last, texts × nodes: the scores, and which are chosen."""
+    def _search(self, vectors: Sequence[Tensor]) -> Iterator[tuple[Tensor, Tensor]]:
+        """For every level but the last, texts × nodes: the scores, and which nodes are in the beam."""
         above: Tensor | None = None
-        for number, count in enumerate(self.chosen):
+        for number, count in enumerate(self.beam):
             scores = self._scores(number, vectors[number], above)
             values, best = scores.topk(count, dim=1)
             above = torch.zeros_like(scores, dtype=torch.bool).scatter_(1, best, values >= 0)
             yield scores, above
 
     def recalled(self, vectors: Sequence[Tensor], positives: Positives) -> Tensor:
-        """Texts × levels × 3: the true nodes, those of them that are chosen, and all that are chosen.
+        """Texts × levels × 3: the number of true nodes, of those in the beam, and of all in the beam.
 
-        Of the labels, the last level, all below a chosen node count as chosen.
+        On the last level, all labels below a node of the beam count.
         """
         vectors = [self.project(vectors[0]), *vectors[1:]]
-        inside = [chosen for _, chosen in self._chosen(vectors)]
-        above = inside[-1] if inside else torch.ones_like(vectors[0][:, :1], dtype=torch.bool)
+        beams = [inside for _, inside in self._search(vectors)]
+        above = beams[-1] if beams else torch.ones_like(vectors[0][:, :1], dtype=torch.bool)
         counts = torch.zeros((len(above), len(self.levels), 3), dtype=torch.int64, device=above.device)
         for number, nodes in enumerate(self._ancestors(positives)):
-            if number < len(inside):
-                found = inside[number][nodes.texts, nodes.labels]
-                counts[:, number, 2] = inside[number].sum(1)
+            if number < len(beams):
+                found = beams[number][nodes.texts, nodes.labels]
+                counts[:, number, 2] = beams[number].sum(1)
             else:
                 parents = self.parents(number)
                 found = above[nodes.texts, parents[nodes.labels]]
@@ -164,7 +164,7 @@ class CascadeHead(Head):
 
 
 def distinct(positives: Positives, count: int) -> Positives:
-    """Each (text, label) once, with the weight 1; ``count``: of all labels. The number of places stays."""
+    """Each (text, label) once, with weight 1; ``count``: number of labels. The number of places stays."""
     real = positives.weights > 0
     keys = torch.where(real, positives.texts * count + positives.labels, -1)
     order = keys.argsort(stable=True)

@@ -1,4 +1,4 @@
-"""An encoder whose layers are tapped on the way, and a `CascadeHead` on them."""
+"""An encoder and a `CascadeHead` on several of its layers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .encoder import Encoder
 from .encoder_network import HeadedEncoder
 
 USUAL = {1: ((11, 12), ()), 2: ((9, 10), (12,)), 3: ((9, 10), (11, 12)), 4: ((5, 6), (8, 10, 12))}
-"""By the number of levels, in an encoder of twelve layers."""
+"""The published layers of twelve by number of levels: two for the first level, one for each other."""
 
 
 class CascadeNetwork(HeadedEncoder):
@@ -35,7 +35,7 @@ class CascadeNetwork(HeadedEncoder):
 
 
 def usual_taps(levels: int, depth: int) -> list[int]:
-    """The published layers, scaled to an encoder of ``depth`` layers; of other numbers of levels even steps.
+    """The published layers, scaled to ``depth`` layers; evenly spaced for other numbers of levels.
 
     The last level always sees the last layer.
     """
@@ -44,6 +44,6 @@ def usual_taps(levels: int, depth: int) -> list[int]:
         scaled = [max(round(layer * depth / 12), 1) for layer in (pair[1], *others)]
     else:
         scaled = [max(round(level * depth / levels), 1) for level in range(1, levels + 1)]
-    for at in range(len(scaled) - 2, -1, -1):  # where layers are few, levels keep layers of their own
+    for at in range(len(scaled) - 2, -1, -1):  # with few layers, levels still have different ones
         scaled[at] = max(min(scaled[at], scaled[at + 1] - 1), 1)
     return [max(scaled[0] - 1, 1), *scaled]

@@ -1,9 +1,9 @@
-"""Gradients that are too long together are shortened, all by the same factor.
+"""Gradient clipping: gradients whose norm is too large are all scaled by the same factor.
 
     g ← g · min(1, limit / |g|),   limit = ``clip``, or 5m with ``adaptive_clip``, or the lower of both
 
-m is the largest of the last five norms, infinite at first. A norm is remembered as at most 2m and at most 1,
-so that a single wild step hardly lifts the limit (released code of AttentionXML). The norms stay on the
+m is the largest of the last five norms, infinite at first. A norm counts there as at most 2m and at most 1,
+so that a single outlier hardly raises the limit (released code of AttentionXML). The norms stay on the
 device: no step waits for them, and steps can be recorded. Gradients of sparse tables count too.
 """
 
@@ -22,23 +22,23 @@ TIMES_THE_LARGEST = 5.0
 
 
 class Clipping:
-    """Of the gradients of one training."""
+    """Clips the gradients of one training."""
 
     def __init__(self, config: TrainingConfig, device: torch.device) -> None:
         self.limit = config.clip or math.inf
         self.adaptive = config.adaptive_clip
         self.norms = torch.full((REMEMBERED,), math.inf, device=device)
-        """The last ones, oldest first."""
+        """The last norms, oldest first."""
 
     @property
     def is_on(self) -> bool:
         return self.adaptive or self.limit < math.inf
 
     @torch.no_grad()
-    def shorten(self, parameters: Iterable[nn.Parameter]) -> None:
-        """Their gradients, in place."""
-        kinds: dict[torch.dtype, list[Tensor]] = {}  # many tensors of one kind are a single kernel's work
-        for gradient in map(_numbers, parameters):
+    def clip(self, parameters: Iterable[nn.Parameter]) -> None:
+        """Clips the gradients of the parameters in place."""
+        kinds: dict[torch.dtype, list[Tensor]] = {}  # one kernel handles all tensors of a kind
+        for gradient in map(_gradient_values, parameters):
             if gradient.numel():
                 kinds.setdefault(gradient.dtype, []).append(gradient)
         if not kinds:
@@ -50,11 +50,11 @@ class Clipping:
             torch._foreach_mul_(gradients, factor)
 
     def _limit_for(self, norm: Tensor) -> Tensor | float:
-        """The limit of this step; its norm is remembered."""
+        """The limit of this step, whose norm joins the last ones."""
         if not self.adaptive:
             return self.limit
         largest = self.norms.amax()
-        remembered = torch.fmin(norm, (2 * largest).clamp(max=1.0))  # also of a norm that is not a number
+        remembered = torch.fmin(norm, (2 * largest).clamp(max=1.0))  # also where the norm is NaN
         self.norms.copy_(torch.cat([self.norms[1:], remembered[None]]))
         return (TIMES_THE_LARGEST * largest).clamp(max=self.limit)
 
@@ -65,11 +65,11 @@ class Clipping:
         self.norms.copy_(state["norms"])
 
 
-def _numbers(parameter: nn.Parameter) -> Tensor:
-    """Of its gradient: what is changed in them is changed in it."""
+def _gradient_values(parameter: nn.Parameter) -> Tensor:
+    """The values of its gradient; changing them changes the gradient."""
     if parameter.grad is None:
         return torch.empty(0)
     if parameter.grad.is_sparse:
-        parameter.grad = parameter.grad.coalesce()  # a row that occurs twice counts as the sum
+        parameter.grad = parameter.grad.coalesce()  # sums rows that occur twice
         return parameter.grad._values()
     return parameter.grad

@@ -1,12 +1,12 @@
-"""`ClusterHead`: from a text's vector to clusters of labels, and to the labels inside them.
+"""`ClusterHead`: scores of label clusters, and of the labels inside the best clusters, from a text's vector.
 
     clusters  G(e) = σ(W_g e + b_g)                                          Eq. 1 of LightXML: bce over all
     sampled   S = labels of the best clusters by G, and of the true ones     Eq. 2
-    labels    D(e) = σ(E_S h + b_S),  h = W_h e + b_h                        Eq. 3 to 5: bce over S; b is new
-    score     of a label: G of its cluster times D
+    labels    D(e) = σ(E_S h + b_S),  h = W_h e + b_h                        Eq. 3–5 with biases: bce over S
+    score     G of a label's cluster times D of the label
 
-What is sampled for a text changes with every step (dynamic negatives). Where it is not to change, one loss
-after the other is trained: see `static_negatives`.
+The sample of a text changes with every step (dynamic negatives). `static_negatives` trains the clusters first
+and then the labels on a fixed sample.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from .batches import Positives
-from .heads import Counts, Head, LabelHead, log_odds, times_listed
+from .heads import Counts, Head, LabelHead, candidate_counts, log_odds
 from .losses import Shortlist
 
 
 class ClusterHead(Head):
-    """Scores all clusters, and the labels of some."""
+    """Scores all clusters, and the labels of the best ones."""
 
     cluster_of: Tensor
 
@@ -36,11 +36,11 @@ class ClusterHead(Head):
         *,
         hidden: int,
         activation: str,
-        visited: int,
+        beam: int,
         bits: int = 32,
         sparse: bool = False,
     ) -> None:
-        """``cluster_of`` every label; ``visited``: clusters whose labels are scored."""
+        """``cluster_of`` every label; ``beam``: clusters whose labels are scored."""
         super().__init__()
         self.register_buffer("cluster_of", torch.from_numpy(cluster_of), persistent=False)
         count = int(cluster_of.max(initial=0)) + 1
@@ -49,7 +49,7 @@ class ClusterHead(Head):
         self.activation = activation
         self.labels = LabelHead(hidden, len(cluster_of), "bce", bits=bits, sparse=sparse)
         nn.init.xavier_uniform_(self.labels.weight)
-        self.visited = min(visited, count)
+        self.beam = min(beam, count)
 
     @property
     def of_labels(self) -> LabelHead:
@@ -58,8 +58,8 @@ class ClusterHead(Head):
     def start(self, counts: Sequence[Counts], texts: int) -> None:
         of_clusters, of_labels = counts
         self.clusters.bias.data = log_odds(of_clusters, texts)
-        listed = times_listed(of_clusters, self.visited, texts)
-        self.labels.bias.data = log_odds(of_labels, listed[self.cluster_of.numpy()])
+        trials = candidate_counts(of_clusters, self.beam, texts)
+        self.labels.bias.data = log_odds(of_labels, trials[self.cluster_of.numpy()])
 
     def loss(self, vectors: Tensor, positives: Positives) -> Tensor:
         logits = self.clusters(vectors).float()
@@ -68,24 +68,24 @@ class ClusterHead(Head):
         return _mean_loss(logits, true) + self.label_loss(vectors, positives, sampled)
 
     def cluster_loss(self, vectors: Tensor, positives: Positives) -> Tensor:
-        """Of the clusters alone."""
+        """The loss of the clusters alone."""
         logits = self.clusters(vectors).float()
         return _mean_loss(logits, self._true(positives, logits))
 
     def label_loss(self, vectors: Tensor, positives: Positives, sampled: Tensor) -> Tensor:
-        """Of the labels alone; ``sampled``: texts × clusters, true where the labels count."""
+        """The loss of the labels alone; ``sampled``: texts × clusters whose labels are in it."""
         return self.labels.loss(self._narrowed(vectors), positives, Shortlist(sampled, self.cluster_of))
 
     def sampled(self, vectors: Tensor, positives: Positives) -> Tensor:
-        """Texts × clusters whose labels count: the true ones, then the best, ``visited`` or more."""
+        """Texts × clusters whose labels are in the loss: the true ones, then the best, ``beam`` or more."""
         logits = self.clusters(vectors).float()
         return self._sampled(logits, self._true(positives, logits))
 
     def top(self, seen: Tensor | tuple[Tensor, Tensor], k: int) -> tuple[Tensor, Tensor]:
-        """``seen``: the vector of each text, or two, one for its clusters and one for its labels."""
+        """``seen``: a vector for each text, or two: one for its clusters and one for its labels."""
         for_clusters, for_labels = seen if isinstance(seen, tuple) else (seen, seen)
         scores = torch.sigmoid(self.clusters(for_clusters).float())
-        values, best = scores.topk(self.visited, dim=1)
+        values, best = scores.topk(self.beam, dim=1)
         kept = torch.full_like(scores, -1).scatter_(1, best, values)
         return self.labels.top(self._narrowed(for_labels), k, within=(kept, self.cluster_of))
 
@@ -96,7 +96,7 @@ class ClusterHead(Head):
         return true.index_put_(places, (positives.weights > 0).to(true), accumulate=True).clamp_(max=1)
 
     def _sampled(self, logits: Tensor, true: Tensor) -> Tensor:
-        best = (torch.sigmoid(logits) + true).topk(self.visited, dim=1)[1]
+        best = (torch.sigmoid(logits) + true).topk(self.beam, dim=1)[1]
         return (true > 0).scatter_(1, best, True)
 
     def _narrowed(self, vectors: Tensor) -> Tensor:

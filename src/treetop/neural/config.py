@@ -15,7 +15,7 @@ PRECISIONS = ("auto", "bf16", "fp16", "fp32")
 
 @dataclass(frozen=True)
 class TrainingConfig(Config):
-    """How a network is trained."""
+    """Settings of the training loop."""
 
     optimizer: str = setting("adamw", "optimizer", choices=("adamw", "adam", "sgd"))
     learning_rate: float = setting(1e-3, "peak learning rate", above=0)
@@ -107,14 +107,14 @@ class TrainingConfig(Config):
 
 
 def training_settings(config: Config) -> dict[str, Any]:
-    """Of a method that has a part ``training``: the settings that a state of the training depends on."""
+    """The settings of a method with a part ``training`` that a checkpoint depends on."""
     settings = config.to_dict()
     del settings["threads"], settings["training"]["save_every"], settings["training"]["tensorboard"]
     return settings
 
 
 def _by_part(whole: str, noun: str, items: tuple[str, ...], *, zero: bool) -> dict[str, float]:
-    """The numbers of a list of part=number; ``zero``: whether 0 is one."""
+    """The numbers of a list of part=number; ``zero``: whether 0 is allowed."""
     numbers = {}
     for item in items:
         name, _, number = item.partition("=")

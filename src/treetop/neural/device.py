@@ -1,4 +1,4 @@
-"""Where a network runs, and in which number format."""
+"""Device, precision, threads and random numbers of a network."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 def chosen_device(name: str) -> torch.device:
-    """``auto``: a CUDA device, else Apple's, else the processor; ``cuda``: that of this process."""
+    """``auto``: a CUDA device, else Apple's GPU, else the CPU; ``cuda``: the GPU of this process."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     if name == "cuda":
@@ -43,7 +43,7 @@ def chosen_precision(name: str, device: torch.device) -> torch.dtype:
 
 @contextlib.contextmanager
 def using_threads(count: int) -> Iterator[None]:
-    """Lets torch use so many threads, inside."""
+    """Lets torch use ``count`` threads inside."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
@@ -53,11 +53,11 @@ def using_threads(count: int) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def memory_told() -> Iterator[None]:
-    """Says what to lower where memory runs out, inside."""
+def clear_memory_errors() -> Iterator[None]:
+    """Errors of running out of memory inside name the settings to lower."""
     try:
         yield
-    except RuntimeError as error:  # torch has no error of its own for the memory of the processor
+    except RuntimeError as error:  # torch has no error type for CPU memory
         if not isinstance(error, torch.OutOfMemoryError) and "can't allocate memory" not in str(error):
             raise
         raise TreetopError(
@@ -66,9 +66,9 @@ def memory_told() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def deterministic(wanted: bool) -> Iterator[None]:
-    """Only algorithms that give the same bits every time, inside."""
-    if not wanted:
+def deterministic(enabled: bool) -> Iterator[None]:
+    """Uses deterministic algorithms only, inside."""
+    if not enabled:
         yield
         return
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
@@ -85,7 +85,7 @@ def deterministic(wanted: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def seeded(seed: int, device: torch.device) -> Iterator[None]:
-    """Random numbers of torch that follow from the seed, inside; outside they go on as before."""
+    """Seeds torch inside; its random numbers outside continue as before."""
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         torch.manual_seed(seed)
         yield

@@ -1,4 +1,4 @@
-"""Several processes, started by torchrun, train one network: each takes its share of every batch."""
+"""Data-parallel training: processes that torchrun starts each take a share of every batch."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from .optimizers import sparse_tables
 
 
 def join(device: torch.device) -> None:
-    """Meets the other processes, if there are any."""
+    """Joins the process group, if there are several processes."""
     if process_count() > 1 and not dist.is_initialized():
         if device.type == "cuda":
-            torch.cuda.set_device(device)  # where NCCL puts objects that are sent
+            torch.cuda.set_device(device)  # NCCL sends objects from there
         dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
         atexit.register(dist.destroy_process_group)
 
 
 def share(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """What this process takes of a batch. Neighbours in a batch are of like length, so all get alike work."""
+    """The rows of a batch for this process. Adjacent rows are similarly long, so all shares are alike."""
     return rows[process_rank() :: process_count()]
 
 
 def reseed(seed: int, step: int, *, alike: bool = False) -> None:
-    """Random numbers of each process that follow from the step alone; ``alike``: the same in all.
+    """Seeds each process by the step alone; ``alike``: all processes with the same seed.
 
-    So processes drop different units, round weights in the same way, and a training that is resumed does what
-    it would have done.
+    So processes draw different dropout masks but round weights alike, and a resumed training repeats what an
+    uninterrupted one does.
     """
     if dist.is_initialized():
         mixed = np.random.SeedSequence([seed, step, process_count() if alike else process_rank()])
@@ -52,7 +52,7 @@ def sum_gradients(network: nn.Module) -> None:
         if parameter in tables:
             parameter.grad = _gathered(_no_rows(parameter) if parameter.grad is None else parameter.grad)
             continue
-        if parameter.grad is None:  # this process had no text that uses it
+        if parameter.grad is None:  # no text of this process uses it
             parameter.grad = torch.zeros_like(parameter)
         dense.append(parameter.grad)
     if dense:
@@ -70,7 +70,7 @@ def _no_rows(table: Tensor) -> Tensor:
 
 
 def _gathered(gradient: Tensor) -> Tensor:
-    """The sum of sparse gradients: the rows of all processes."""
+    """The sum of the sparse gradients of all processes."""
     gradient = gradient.coalesce()
     pieces: list[tuple[Tensor, Tensor]] = [None] * dist.get_world_size()  # type: ignore[list-item]
     dist.all_gather_object(pieces, (gradient.indices().cpu(), gradient.values().cpu()))
@@ -86,9 +86,9 @@ def mean_loss(loss: Tensor) -> Tensor:
     return loss
 
 
-def of_the_first(figures: Mapping[str, float]) -> Mapping[str, float]:
-    """The figures of the first process: all must come to the same end, to the last bit."""
-    told = [dict(figures)]
+def from_first_process(metrics: Mapping[str, float]) -> Mapping[str, float]:
+    """The metrics of the first process, because all must agree on the best epoch."""
+    shared = [dict(metrics)]
     if dist.is_initialized():
-        dist.broadcast_object_list(told)
-    return told[0]
+        dist.broadcast_object_list(shared)
+    return shared[0]

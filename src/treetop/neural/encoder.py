@@ -1,7 +1,7 @@
 """`Encoder`: a pretrained transformer that turns the tokens of a text into one vector.
 
-`pretrained` loads one from the hub or a local folder. In a model folder it is its configuration and its
-weights; loading one needs neither hub nor folder, and runs no code from it.
+`pretrained` loads one from the hub or a local folder. A model folder holds its configuration and its weights,
+so that loading a model needs neither the hub nor that folder, and runs no code of theirs.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 TAKES_WHOLE_MASKS = ("bert", "roberta", "xlm-roberta", "camembert", "distilbert", "electra")
-"""Families of transformers that use a mask of texts × 1 × tokens × tokens as it is given."""
+"""Families of transformers that use a given mask of texts × 1 × tokens × tokens unchanged."""
 WIDE_SUMS = ("cuda",)
-"""Devices that add up gradients of bf16 numbers in 32 bits."""
+"""Devices that accumulate bf16 gradients in 32 bits."""
 Transformer = Any
 """A `transformers.PreTrainedModel`."""
 
 
 ON_PROCESSOR = 16
-"""Texts that go through the layers at a time where there is no GPU: what they need stays in its caches."""
+"""Largest batch on a CPU: its states stay in the caches."""
 
 
 class Encoder(nn.Module):
@@ -50,14 +50,14 @@ class Encoder(nn.Module):
         self.padding = padding
         self.dropout = nn.Dropout(config.dropout)
         self.layers = min(config.layers, self.depth)
-        """Last layers that it gives the vectors of."""
+        """Number of last layers whose vectors it returns."""
         self.width = self.width_of_last(self.layers)
         self.whole_masks = False
-        """Give the transformer its mask ready made: it looks at no lengths then, and all steps are alike."""
+        """Whether the transformer gets a complete mask: it then ignores lengths, and all steps are alike."""
         self.int8: bool = False
-        """Predict with 8-bit weights, where the processor computes; set by `make_ready` for every pass."""
+        """Whether to predict with 8-bit weights on a CPU; `make_ready` sets it before every pass."""
         self._narrowed: dict[tuple[str, torch.device], Transformer] = {}
-        """Copies for predictions, once they were needed. What is in a dict is no part of the network."""
+        """Cached copies for predictions, in a dict so that they are not part of the network."""
         self.register_load_state_dict_post_hook(_forget_narrowed)  # type: ignore[no-untyped-call]
         if config.recompute:
             transformer.gradient_checkpointing_enable({"use_reentrant": False})
@@ -65,7 +65,7 @@ class Encoder(nn.Module):
             transformer.pooler = None  # nothing depends on its weights
 
     def forward(self, batch: Batch) -> Tensor:
-        """The vectors; while training some of their numbers are dropped."""
+        """The vectors, with dropout while training."""
         if self.config.pooling == "pooler":
             inside = self._inside(batch)
             vectors: Tensor = self._states(batch, inside, several=False).pooler_output.float()
@@ -78,29 +78,30 @@ class Encoder(nn.Module):
 
     @property
     def depth(self) -> int:
-        """Layers that it has."""
+        """Number of layers."""
         return int(self.transformer.config.num_hidden_layers)
 
     def width_of_last(self, layers: int) -> int:
-        """Numbers of a text's vector that are of the last layers: the last ones."""
+        """Width of the part of a text's vector that is from the last ``layers``: its end."""
         return int(self.transformer.config.hidden_size) * min(layers, self.layers)
 
     def after_layers(self, batch: Batch, layers: Iterable[int]) -> list[Tensor]:
-        """The vectors of the texts after each of these layers, counted from 1; nothing is dropped."""
-        wanted, inside = list(layers), self._inside(batch)
-        several = wanted != [self.depth]
+        """The vectors of the texts after each of these layers, counted from 1, without dropout."""
+        numbers, inside = list(layers), self._inside(batch)
+        several = numbers != [self.depth]
         states = self._states(batch, inside, several=several)
-        found = [states.hidden_states[at] for at in wanted] if several else [states.last_hidden_state]
-        return [self._pool(layer, inside, batch.lengths) for layer in found]
+        outputs = [states.hidden_states[at] for at in numbers] if several else [states.last_hidden_state]
+        return [self._pool(layer, inside, batch.lengths) for layer in outputs]
 
     def attentions(self, batch: Batch) -> tuple[Tensor, ...] | None:
-        """Of every layer, texts × heads × tokens × tokens, if the transformer writes them out."""
-        found: tuple[Tensor, ...] | None = self._states(batch, self._inside(batch), several=False).attentions
-        return found
+        """Attention of every layer, texts × heads × tokens × tokens, if the transformer returns it."""
+        states = self._states(batch, self._inside(batch), several=False)
+        attentions: tuple[Tensor, ...] | None = states.attentions
+        return attentions
 
     @staticmethod
     def _inside(batch: Batch) -> Tensor:
-        """Texts × tokens: which are real."""
+        """Texts × tokens: which are not padding."""
         return torch.arange(batch.tokens.shape[1], device=batch.tokens.device) < batch.lengths[:, None]
 
     @property
@@ -114,11 +115,11 @@ class Encoder(nn.Module):
         )
 
     def _states(self, batch: Batch, inside: Tensor, *, several: bool) -> Any:
-        """What the transformer gives; ``several``: with the states of all layers.
+        """The output of the transformer; ``several``: with the states of all layers.
 
-        Where bf16 is asked for, all of it computes in bf16, norms and sums of layers too, with bf16 copies of
-        its weights: autocast would widen the states for these and narrow them again for every product. The
-        optimiser goes on moving the wide weights.
+        With bf16 all of it computes in bf16, normalisation and residual sums too, with bf16 copies of its
+        weights: autocast would widen the states for these and narrow them again for every product. The
+        optimizer still updates the 32-bit weights.
         """
         device = batch.tokens.device
         mask = (
@@ -130,23 +131,23 @@ class Encoder(nn.Module):
             "output_hidden_states": several,
             "return_dict": True,
         }
-        wanted = torch.get_autocast_dtype(device.type) if torch.is_autocast_enabled(device.type) else None
+        dtype = torch.get_autocast_dtype(device.type) if torch.is_autocast_enabled(device.type) else None
         if not self.training and not torch.is_grad_enabled():
-            transformer = self._for_predictions(device, wanted)
+            transformer = self._for_predictions(device, dtype)
             if transformer is self.transformer:
                 return transformer(**inputs)
             with torch.autocast(device.type, enabled=False):
                 return transformer(**inputs)
-        # A processor would add gradients up in bf16, and recompute runs layers again, without the copies.
-        if wanted != torch.bfloat16 or device.type not in WIDE_SUMS or self.config.recompute:
+        # A CPU would accumulate gradients in bf16, and recompute would run layers again without the copies.
+        if dtype != torch.bfloat16 or device.type not in WIDE_SUMS or self.config.recompute:
             return self.transformer(**inputs)
-        weights = {name: weight.to(wanted) for name, weight in self.transformer.named_parameters()}
+        weights = {name: weight.to(dtype) for name, weight in self.transformer.named_parameters()}
         with torch.autocast(device.type, enabled=False):
             return functional_call(self.transformer, weights, (), inputs)
 
-    def _for_predictions(self, device: torch.device, wanted: torch.dtype | None) -> Transformer:
+    def _for_predictions(self, device: torch.device, dtype: torch.dtype | None) -> Transformer:
         int8 = self.int8 and device.type == "cpu"
-        if not int8 and wanted != torch.bfloat16:
+        if not int8 and dtype != torch.bfloat16:
             return self.transformer
         key = ("int8" if int8 else "bf16"), device
         narrowed = self._narrowed.get(key)
@@ -156,7 +157,7 @@ class Encoder(nn.Module):
         return narrowed
 
     def train(self, mode: bool = True) -> Self:
-        """Weights are about to move, perhaps in steps that are replayed and run nothing of this."""
+        """Drops the copies: training changes the weights, perhaps in replayed steps that run no Python."""
         if mode:
             self._narrowed = {}
         return super().train(mode)
@@ -171,13 +172,13 @@ class Encoder(nn.Module):
         return states[torch.arange(len(states), device=states.device), last].float()
 
     def description(self) -> dict[str, npt.NDArray]:
-        """What the transformer is built from, without its weights."""
-        told = json.dumps({"config": self.transformer.config.to_dict(), "padding": self.padding})
-        return {"config": np.frombuffer(told.encode(), np.uint8)}
+        """The configuration of the transformer, without its weights."""
+        described = json.dumps({"config": self.transformer.config.to_dict(), "padding": self.padding})
+        return {"config": np.frombuffer(described.encode(), np.uint8)}
 
 
 def _in_bf16(transformer: Transformer) -> Transformer:
-    """A copy with bf16 weights. It shares all else: the frequencies of rotary positions need 32 bits."""
+    """A copy with bf16 weights that shares the buffers: frequencies of rotary positions need 32 bits."""
     narrow = {
         id(weight): nn.Parameter(weight.detach().to(torch.bfloat16), requires_grad=False)
         for weight in transformer.parameters()
@@ -186,17 +187,17 @@ def _in_bf16(transformer: Transformer) -> Transformer:
 
 
 def _forget_narrowed(encoder: Encoder, _: Any) -> None:
-    """Its weights are others now."""
+    """Drops the copies after loading weights."""
     encoder._narrowed = {}
 
 
 def rebuilt(config: EncoderConfig, arrays: Mapping[str, npt.NDArray]) -> Encoder:
-    """An encoder of the shape that `Encoder.description` tells; its weights are about to be replaced."""
+    """An encoder with the configuration of `Encoder.description`; its weights are about to be replaced."""
     try:
-        told: dict[str, Any] = json.loads(np.ascontiguousarray(arrays["config"]).tobytes())
-        shape = transformers.AutoConfig.for_model(**told["config"])
+        described: dict[str, Any] = json.loads(np.ascontiguousarray(arrays["config"]).tobytes())
+        shape = transformers.AutoConfig.for_model(**described["config"])
         transformer: Any = transformers.AutoModel.from_config(shape, **attention_of(config))  # type: ignore[no-untyped-call]
-        return Encoder(transformer.float(), config, int(told["padding"]))
+        return Encoder(transformer.float(), config, int(described["padding"]))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(f"the encoder of the model is damaged ({error}): train it again") from None
 

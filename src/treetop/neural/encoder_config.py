@@ -12,7 +12,7 @@ POOLINGS = ("mean", "cls", "last", "pooler")
 
 @dataclass(frozen=True)
 class EncoderConfig(Config):
-    """Which transformer, and how its states become one vector."""
+    """The transformer, and how its states become one vector."""
 
     encoder: str = setting(
         "sentence-transformers/all-MiniLM-L6-v2",

@@ -1,4 +1,4 @@
-"""An encoder with a linear score for every label (or cluster of labels) on top, and vectors of many texts."""
+"""An encoder with a head that scores labels or clusters of labels, and vectors of many texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .losses import Shortlist
 from .network import Network
 
 INITIAL_SPREAD = 0.02
-"""Standard deviation of new weights, as in the pretrained transformers."""
+"""Standard deviation of initial weights, as in the pretrained transformers."""
 
 
 class HeadedEncoder(Network):
@@ -31,11 +31,11 @@ class HeadedEncoder(Network):
         self.head: Head = head
 
     def seen(self, batch: Batch) -> Any:
-        """What the head sees of the texts: one vector of each, or several."""
+        """The input of the head: one vector per text, or several."""
         return self.encoder(batch)
 
     def label_vectors(self, seen: Any) -> Tensor:
-        """Those of them that labels are scored by."""
+        """Those of the vectors that score the labels."""
         vectors: Tensor = seen
         return vectors
 
@@ -47,9 +47,9 @@ class HeadedEncoder(Network):
         return self.head.top(self.seen(batch), k)
 
     def compile_parts(self) -> None:
-        """Layer by layer: all have the same code, which is compiled once.
+        """Compiles layer by layer: all layers have the same code, which is compiled once.
 
-        With whole masks that is so for all batches: steps can be recorded as CUDA graphs.
+        With whole masks it fits all batches, so that steps can be recorded as CUDA graphs.
         """
         encoders = [module for module in self.children() if isinstance(module, Encoder)]
         self.records_compiled = self.encoder.takes_whole_masks
@@ -61,7 +61,7 @@ class HeadedEncoder(Network):
 
 
 class EncoderNetwork(HeadedEncoder):
-    """With a score for every label. They may be a level of a tree, and batches have shortlists then."""
+    """A score for every label. If the labels are a level of a tree, batches may have shortlists."""
 
     parents: Tensor | None
     head: LabelHead
@@ -75,7 +75,7 @@ class EncoderNetwork(HeadedEncoder):
         *,
         bits: int = 32,
     ) -> None:
-        """``parents``: of every label, for shortlists; ``bits`` of a weight of the head."""
+        """``parents`` of every label, for shortlists; ``bits`` per weight of the head."""
         super().__init__(encoder, LabelHead(encoder.width, labels, loss, bits=bits))
         nn.init.normal_(self.head.weight, std=INITIAL_SPREAD)
         known = None if parents is None else torch.from_numpy(parents)
@@ -93,7 +93,7 @@ class EncoderNetwork(HeadedEncoder):
 def text_vectors(
     encoder: Encoder, examples: Examples, inference: InferenceSettings
 ) -> npt.NDArray[np.float32]:
-    """Texts × width, as the encoder is now; nothing is dropped."""
+    """Texts × width, by the current encoder, without dropout."""
     vectors = torch.zeros((len(examples), encoder.width), device=inference.device)
 
     def use(batch: Batch) -> None:
@@ -106,10 +106,9 @@ def text_vectors(
 def vectors_and_labels(
     network: HeadedEncoder, examples: Examples, k: int, inference: InferenceSettings, *, layers: int
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-    """``vectors, labels, scores`` in one pass: what labels are scored by, and the ``k`` best of them.
+    """``vectors, labels, scores`` in one pass: the vectors that score the labels, and the ``k`` best labels.
 
-    Of several layers side by side the vectors are the last ``layers``. A score below 0 marks a place that is
-    left over, as for `as_lists`.
+    The vectors are those of the last ``layers``. A score below 0 marks an unused place, as for `as_lists`.
     """
     width = network.encoder.width_of_last(layers)
     vectors = torch.zeros((len(examples), width), device=inference.device)

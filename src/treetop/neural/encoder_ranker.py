@@ -1,8 +1,8 @@
-"""`EncoderRanker`: linear rankers next to an encoder that has a score for every label itself.
+"""`EncoderRanker`: a joined ranker that ranks labels together with the encoder's own head.
 
     score(l) = (1 - w) · ranker(l) + w · network(l)
 
-The rankers see TF-IDF and the trained encoder's vectors, and so words that the encoder cuts off.
+The ranker sees TF-IDF and the trained encoder's vectors, and so also the words that the encoder cuts off.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .inference import InferenceSettings, as_lists
 
 
 class EncoderRanker:
-    """A `JoinedRanker` on the vectors of the network's last ``layers``; ``share`` is w."""
+    """A `JoinedRanker` on the vectors of the network's last ``layers``; ``share`` is w above."""
 
     def __init__(self, ranker: JoinedRanker, *, layers: int, share: float) -> None:
         self.ranker = ranker
@@ -62,7 +62,7 @@ class EncoderRanker:
         labels: int,
         threads: int,
     ) -> Ranked:
-        """The ``k`` best labels of the texts, whose tokens are ``examples``; the network knows ``labels``."""
+        """The ``k`` best labels of ``texts``, with tokens ``examples``, of the network's ``labels``."""
         depth = min(max(k, DEPTH), labels) if self.share else 0
         vectors, ids, scores = vectors_and_labels(network, examples, depth, inference, layers=self.layers)
         by_ranker = self.ranker.rank(texts, vectors, depth or k, threads=threads)
@@ -86,7 +86,7 @@ class EncoderRanker:
         share: float,
         labels: int,
     ) -> EncoderRanker:
-        """The inverse of `state`, for this network of that number of labels."""
+        """The inverse of `state`, for a network with that number of labels."""
         ranker = JoinedRanker.from_state(arrays, config.tfidf, config.linear, labels=labels)
         known = ranker.model.n_features
         seen = ranker.tfidf.n_features + network.encoder.width_of_last(layers)

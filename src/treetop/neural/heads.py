@@ -1,4 +1,4 @@
-"""From the vector of a text to scores of labels."""
+"""Heads: scores of labels from the vector of a text."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from .losses import BLOCK, Shortlist, all_label_loss
 
 Counts = npt.NDArray[np.int64]
 FEW = 4
-"""One label of so many, or fewer, is scored alone, where clusters are chosen: its weights are copied."""
+"""Labels of the beam are scored alone where they are at most 1 / FEW of all: their weights are copied."""
 
 
 class Head(nn.Module, ABC):
-    """On what an encoder gives of a batch of texts: one vector of each, or several."""
+    """Scores labels from an encoder's output for a batch: one vector per text, or several."""
 
     @property
     @abstractmethod
     def of_labels(self) -> LabelHead:
-        """The scores of the labels."""
+        """The part that scores the labels."""
 
     @abstractmethod
     def start(self, counts: Sequence[Counts], texts: int, /) -> None:
-        """Scores before training are those of frequencies.
+        """Initialises the biases with the log-odds of the frequencies.
 
-        ``counts``: how many of the ``texts`` have each node, level by level; labels come last.
+        ``counts``: number of ``texts`` with each node, level by level; labels come last.
         """
 
     @abstractmethod
@@ -40,11 +40,11 @@ class Head(nn.Module, ABC):
 
     @abstractmethod
     def top(self, seen: Any, k: int, /) -> tuple[Tensor, Tensor]:
-        """``scores, labels`` of the best."""
+        """``scores, labels`` of the ``k`` best labels."""
 
 
 class LabelHead(Head):
-    """A linear score of every label: s = W h + b. Blocks of labels are scored one after another."""
+    """A linear score for every label, s = W h + b, computed in blocks of labels."""
 
     def __init__(
         self,
@@ -56,9 +56,9 @@ class LabelHead(Head):
         sparse: bool = False,
         block: int = BLOCK,
     ) -> None:
-        """``bits`` of a weight: one of 16 (bf16) is moved by `RoundedAdam`, for half the memory.
+        """``bits`` per weight; 16 (bf16, updated by `RoundedAdam`) halves the memory.
 
-        ``sparse``: the gradient of the weights has only the rows of labels that are on a shortlist.
+        ``sparse``: the gradient of the weights has only the rows of labels on a shortlist.
         """
         super().__init__()
         self.weight = nn.Parameter(
@@ -105,10 +105,10 @@ class LabelHead(Head):
     def top(
         self, hidden: Tensor, k: int, within: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Tensor, Tensor]:
-        """``scores, labels`` of the best; probabilities for bce, else the plain scores through a sigmoid.
+        """``scores, labels`` of the best; scores are σ(s): probabilities for bce.
 
-        ``within``: texts × clusters, the factor of the scores in each, below 0 where labels do not count, and
-        the cluster of every label. Such labels have the score -1.
+        ``within``: texts × clusters, the factor of the scores in each, below 0 for clusters left out, and the
+        cluster of every label. Labels of clusters left out have the score -1.
         """
         if within is None:
             values, ids = self._best(hidden, k, self.weight, self.bias, None)
@@ -123,7 +123,7 @@ class LabelHead(Head):
     def _best(
         self, hidden: Tensor, k: int, weight: Tensor, bias: Tensor, within: tuple[Tensor, Tensor] | None
     ) -> tuple[Tensor, Tensor]:
-        """Of the rows of ``weight``; probabilities times factors, or plain scores where there are none."""
+        """The best rows of ``weight``, by probability times factor, or by raw score without factors."""
         step = max(self.block // max(len(hidden), 1), k)
         best: tuple[Tensor, Tensor] | None = None
         for first in range(0, len(weight), step):
@@ -146,13 +146,13 @@ class LabelHead(Head):
 
 
 def log_odds(counts: Counts, trials: int | npt.NDArray) -> Tensor:
-    """log(p / (1 - p)), where p is the share of the trials that a label is right in."""
+    """log(p / (1 - p)), where p is the share of the trials in which a label is right."""
     return torch.from_numpy(np.log(counts / np.maximum(trials - counts, 0.5)).astype(np.float32))
 
 
-def times_listed(counts: Counts, chosen: int, texts: int) -> npt.NDArray:
-    """About how often the children of each node are candidates: when it is true, and when it is chosen."""
-    return np.maximum(counts, texts * chosen / len(counts))
+def candidate_counts(counts: Counts, beam: int, texts: int) -> npt.NDArray:
+    """About how often the children of each node are candidates: when it is true, or in the beam."""
+    return np.maximum(counts, texts * beam / len(counts))
 
 
 class Bottleneck(nn.Module):

@@ -1,4 +1,4 @@
-"""What a trained network says of many texts."""
+"""Inference: a trained network on many texts."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ from .batches import Batch, Examples, sorted_plan
 from .network import Network
 
 MANY = 10_000
-"""Texts that are worth a progress bar."""
+"""Texts from which on there is a progress bar."""
 ON_PROCESSOR = 1 << 20
-"""Texts that go through a module at a time where there is no GPU, unless it has its `most_on_processor`."""
+"""Largest batch on a CPU, for modules without a `most_on_processor`."""
 
 
 class _Parts(NamedTuple):
     modules: list[nn.Module]
     weights: list[nn.Parameter]
     encoders: list[nn.Module]
-    """Those that can predict with 8-bit weights."""
+    """Modules that can predict with 8-bit weights."""
 
 
 _parts: WeakKeyDictionary[nn.Module, _Parts] = WeakKeyDictionary()
-"""Modules and weights inside a network. Walking over all layers takes a millisecond, so it is done once."""
+"""Modules and weights of a network, found once, because walking over all layers takes a millisecond."""
 
 
 @dataclass(frozen=True)
 class InferenceSettings:
-    """How texts go through a network, forward only."""
+    """How texts go through a network for predictions."""
 
     batch_size: int
-    """Texts at a time, at most."""
+    """Largest number of texts at a time."""
     device: torch.device
     precision: torch.dtype
     int8: bool = False
-    """With 8-bit weights of encoders, where the processor computes."""
+    """Whether encoders use 8-bit weights on a CPU."""
 
 
 def rank(network: Network, examples: Examples, k: int, inference: InferenceSettings) -> Ranked:
-    """``indptr, labels, scores``: the ``k`` best of every text, best first; fewer if no more are found."""
+    """``indptr, labels, scores``: the ``k`` best labels of every text, best first, or as many as found."""
     labels = torch.zeros((len(examples), k), dtype=torch.int32, device=inference.device)
     scores = torch.zeros((len(examples), k), device=inference.device)
 
@@ -61,14 +61,14 @@ def rank(network: Network, examples: Examples, k: int, inference: InferenceSetti
 
 
 def as_lists(labels: npt.NDArray[np.int32], scores: npt.NDArray[np.float32]) -> Ranked:
-    """Texts × k → lists. A score below 0 marks a place that is left over."""
+    """Texts × k → lists. A score below 0 marks an unused place."""
     real = scores >= 0
     indptr = np.concatenate([[0], np.cumsum(real.sum(1), dtype=np.int64)])
     return Ranked(indptr, labels[real], scores[real])
 
 
 def make_ready(network: nn.Module, device: torch.device, *, int8: bool = False) -> None:
-    """For predictions on a device; ``int8``: with 8-bit weights of the encoders inside."""
+    """Prepares a network for predictions on a device; ``int8``: its encoders use 8-bit weights."""
     parts = _parts.get(network)
     if parts is None:
         modules = list(network.modules())
@@ -93,9 +93,9 @@ def for_each_batch(
     examples: Examples,
     inference: InferenceSettings,
 ) -> None:
-    """Calls ``use``, without gradients, for batches of all texts; of smaller ones, if the memory runs out.
+    """Calls ``use`` for batches of all texts, without gradients; for smaller batches where memory runs out.
 
-    The network is brought to the device first, and drops nothing.
+    Moves the network to the device first, and switches dropout off.
     """
     batch_size, device = inference.batch_size, inference.device
     make_ready(network, device, int8=inference.int8)

@@ -1,9 +1,9 @@
-"""Linear layers with 8-bit weights, for predictions on the processor.
+"""Linear layers with 8-bit weights, for predictions on a CPU.
 
     W ≈ diag(s) Q,    x ≈ t q:    W x + b ≈ t · s · (Q q) + b
 
-Q and q are whole numbers from -127 to 127. Each output has its scale s, each text's token its scale t, found
-as it comes along. Their product is exact.
+Q and q are integers from -127 to 127. Each output has a scale s, each token of a text a scale t, computed on
+the fly. Their product is exact.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ MOST = 127
 
 
 class Rounded:
-    """The last inputs in 8 bits: the layers that ask for queries, keys and values all round the same ones."""
+    """Caches the last inputs in 8 bits: the layers for queries, keys and values share the same inputs."""
 
     def __init__(self) -> None:
         self.last: tuple[Tensor, Tensor, Tensor] | None = None
-        """Read and written in one go: several threads may predict at a time."""
+        """Read and written as one tuple, because several threads may predict at a time."""
 
     def of(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """``q, t`` of every row."""
@@ -39,7 +39,7 @@ class Rounded:
 
 
 class Int8Linear(nn.Module):
-    """What `nn.Linear` computes, roughly."""
+    """Approximates `nn.Linear`."""
 
     def __init__(self, layer: nn.Linear, rounded: Rounded | None = None) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class Int8Linear(nn.Module):
 
 
 def with_int8_layers(module: nn.Module) -> nn.Module:
-    """A copy whose linear layers are `Int8Linear`; it shares all other weights."""
+    """A copy with `Int8Linear` layers that shares all other weights."""
     if not hasattr(torch, "_int_mm"):
         raise ConfigError("int8: this release of torch has no 8-bit products; set int8=false")
     shared: dict[int, Any] = {id(tensor): tensor for tensor in (*module.parameters(), *module.buffers())}

@@ -1,4 +1,4 @@
-"""How many of the true nodes each level of a `CascadeNetwork` chooses: Table 11 of CascadeXML."""
+"""Recall of each level of a `CascadeNetwork`: the share of true nodes in its beam. Table 11 of CascadeXML."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .inference import InferenceSettings, for_each_batch
 def level_recall(
     network: CascadeNetwork, examples: Examples, inference: InferenceSettings
 ) -> list[dict[str, float]]:
-    """Of each level: ``level``, ``nodes``, ``chosen`` for a text on average, ``recall`` in percent.
+    """For each level: ``level``, ``nodes``, ``chosen`` (mean beam of a text) and ``recall`` in percent.
 
-    The recall is a share of all true nodes of all texts together. The last level are the labels.
+    The recall is over the true nodes of all texts together. The last level is the labels.
     """
     head = network.head
     counts = torch.zeros((len(examples), len(head.levels), 3), dtype=torch.int64, device=inference.device)

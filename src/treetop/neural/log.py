@@ -1,4 +1,4 @@
-"""What happened in a training: one JSON object a line, and TensorBoard if it is wanted."""
+"""The training log: one JSON object per line, and TensorBoard on request."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ FILE = "log.jsonl"
 
 
 class Log:
-    """Every entry goes to ``log.jsonl`` beside the states that a training can go on from."""
+    """Appends every entry to ``log.jsonl`` next to the checkpoints of the training."""
 
     def __init__(self, tensorboard: str | None) -> None:
         self._board = _board(tensorboard) if tensorboard and is_main_process() else None
 
     def add(self, **entry: Any) -> None:
-        """``step`` is what TensorBoard draws the other numbers over."""
+        """TensorBoard plots the numbers of the entry over its ``step``."""
         folder = checkpoints.folder()
         if folder is not None and is_main_process():
             folder.mkdir(parents=True, exist_ok=True)

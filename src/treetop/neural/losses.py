@@ -4,8 +4,8 @@
     softmax         Σ_l  y_l·(log Σ_j exp(s_j) - s_l)                         Eq. 3, no division by |y|
     squared-hinge   Σ_l  max(0, 1 - s_l)² if y_l else max(0, 1 + s_l)²
 
-Of s = W h + b only a block of labels exists at a time. Gradients are computed with the loss, from the same
-scores, so that nothing of the size texts × labels is kept: 670,000 labels need the memory of one block.
+Only a block of the scores s = W h + b exists at a time. Gradients are computed with the loss, from the same
+scores, so that no array of texts × labels is kept: 670,000 labels need the memory of one block.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from .batches import Positives
 
 LOSSES = ("bce", "softmax", "squared-hinge")
 BLOCK = 1 << 26
-"""Scores that are computed at a time."""
+"""Scores computed at a time."""
 
 
 @dataclass(frozen=True, eq=False)
 class Shortlist:
-    """Which labels count in the loss of which text: the children of some parents."""
+    """The labels in the loss of each text: the children of some parents."""
 
     chosen: Tensor
-    """Texts × parents: true or false."""
+    """Texts × parents: whether a parent's children are in the loss."""
     parents: Tensor
     """The parent of every label."""
 
     @classmethod
-    def of(cls, listed: Tensor, parents: Tensor, count: int) -> Shortlist:
-        """``listed`` as in `Batch.parents`; ``count``: of all parents."""
-        chosen = torch.zeros((len(listed), count + 1), dtype=torch.bool, device=listed.device)
-        return cls(chosen.scatter_(1, listed.long(), True)[:, 1:], parents)
+    def of(cls, shortlist: Tensor, parents: Tensor, count: int) -> Shortlist:
+        """``shortlist`` as in `Batch.parents`; ``count``: number of all parents."""
+        chosen = torch.zeros((len(shortlist), count + 1), dtype=torch.bool, device=shortlist.device)
+        return cls(chosen.scatter_(1, shortlist.long(), True)[:, 1:], parents)
 
     def labels(self) -> Tensor:
-        """Those that count in the loss of any text, in order."""
+        """The labels in the loss of any text, in order."""
         return self.chosen.any(0)[self.parents].nonzero().squeeze(1)
 
 
@@ -55,11 +55,10 @@ def all_label_loss(
     shortlist: Shortlist | None = None,
     block: int = BLOCK,
 ) -> Tensor:
-    """The mean over texts of the loss of s = ``weight`` · h + ``bias`` for each row h of ``hidden``.
+    """The mean loss of the texts, for scores s = ``weight`` · h + ``bias`` of each row h of ``hidden``.
 
-    ``positives.weights`` multiply the loss of positives, ``label_weights`` that of all texts with a label.
-    With a ``shortlist``, which holds all positives, the other labels of a text count for nothing (not for
-    softmax).
+    ``positives.weights`` multiply the loss of positives, ``label_weights`` the loss of a label in all texts.
+    With a ``shortlist``, which holds all positives, other labels of a text are left out (not for softmax).
     """
     assert shortlist is None or loss != "softmax"
     if torch.is_autocast_enabled(hidden.device.type):
@@ -96,9 +95,9 @@ class _AllLabels(torch.autograd.Function):
         block: int,
     ) -> Tensor:
         problem = _Problem(hidden, weight, bias, texts, labels, weights, label_weights, shortlist)
-        wanted = ctx.needs_input_grad[:3]
-        total, *gradients = problem.solve(loss, block, with_gradients=any(wanted))
-        ctx.save_for_backward(*(g if want else None for g, want in zip(gradients, wanted, strict=True)))
+        needed = ctx.needs_input_grad[:3]
+        total, *gradients = problem.solve(loss, block, with_gradients=any(needed))
+        ctx.save_for_backward(*(g if need else None for g, need in zip(gradients, needed, strict=True)))
         return total
 
     @staticmethod
@@ -129,14 +128,14 @@ class _Problem:
         normaliser = self._log_sums(borders) if loss == "softmax" else None
         by_hidden = by_weight = by_bias = None
         if with_gradients:
-            # Sums over blocks are kept in the precision of the biases: weights may be narrow.
+            # Sums over blocks have the precision of the biases: weights may be narrower.
             by_hidden = torch.zeros_like(self.hidden, dtype=self.bias.dtype)
             by_weight = torch.empty_like(self.weight)
             by_bias = torch.empty_like(self.bias)
         total = torch.zeros((), dtype=self.bias.dtype, device=self.bias.device)
         for first, last in borders:
-            lost, slopes = self._block(loss, first, last, normaliser)
-            total += lost
+            block_loss, slopes = self._block(loss, first, last, normaliser)
+            total += block_loss
             if by_hidden is None or by_weight is None or by_bias is None:
                 continue
             narrow = slopes.to(self.hidden.dtype)
@@ -157,9 +156,9 @@ class _Problem:
         return torch.logsumexp(torch.stack(sums), 0)
 
     def _block(self, loss: str, first: int, last: int, normaliser: Tensor | None) -> tuple[Tensor, Tensor]:
-        """The loss of these labels and its slope at every score.
+        """The loss of a block of labels and its slope at every score.
 
-        Every pair counts as negative first; then the few positive ones are put right.
+        Every pair counts as negative first; then the few positive ones are corrected.
         """
         scores = self._scores(first, last)
         here = (self.labels >= first) & (self.labels < last)
@@ -177,29 +176,29 @@ class _Problem:
             return (mass * (normaliser[self.texts] - positive)).sum(), slopes
         real = (mass > 0).to(scores.dtype)
         if loss == "bce":
-            lost = functional.softplus(scores)
+            losses = functional.softplus(scores)
             slopes = torch.sigmoid(scores)
-            instead = mass * functional.softplus(-positive) - real * functional.softplus(positive)
-            turn = -mass * torch.sigmoid(-positive) - real * torch.sigmoid(positive)
+            loss_changes = mass * functional.softplus(-positive) - real * functional.softplus(positive)
+            slope_changes = -mass * torch.sigmoid(-positive) - real * torch.sigmoid(positive)
         else:
             margins, positive_margins = functional.relu(1 + scores), functional.relu(1 - positive)
-            lost = margins**2
+            losses = margins**2
             slopes = 2 * margins
-            instead = mass * positive_margins**2 - real * functional.relu(1 + positive) ** 2
-            turn = -2 * mass * positive_margins - 2 * real * functional.relu(1 + positive)
+            loss_changes = mass * positive_margins**2 - real * functional.relu(1 + positive) ** 2
+            slope_changes = -2 * mass * positive_margins - 2 * real * functional.relu(1 + positive)
         if self.label_weights is not None:
             columns = self.label_weights[first:last].to(scores.dtype)
-            lost, slopes = lost * columns, slopes * columns
-            instead, turn = instead * columns[place[1]], turn * columns[place[1]]
+            losses, slopes = losses * columns, slopes * columns
+            loss_changes, slope_changes = loss_changes * columns[place[1]], slope_changes * columns[place[1]]
         if self.shortlist is not None:
             inside = self.shortlist.chosen[:, self.shortlist.parents[first:last]]
-            lost, slopes = lost * inside, slopes * inside
-        slopes.index_put_(place, turn, accumulate=True)
-        return lost.sum() + instead.sum(), slopes
+            losses, slopes = losses * inside, slopes * inside
+        slopes.index_put_(place, slope_changes, accumulate=True)
+        return losses.sum() + loss_changes.sum(), slopes
 
 
 def _wide_product(a: Tensor, b: Tensor, dtype: torch.dtype) -> Tensor:
-    """a · b as ``dtype``; of narrow numbers, where torch can, without rounding the sums to them."""
+    """a · b as ``dtype``; sums of narrow numbers are not rounded to them, where torch supports it."""
     if a.dtype == dtype:
         return a @ b
     if a.is_cuda and _WIDE_SUMS:

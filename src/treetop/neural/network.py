@@ -1,4 +1,4 @@
-"""`Network`: what the training loop needs to know of a network."""
+"""`Network`: the interface between a network and the training loop."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from .batches import Batch
 
 
 class Network(nn.Module, ABC):
-    """A module with a loss. Its parameters are named after its parts, for learning rates of their own."""
+    """A module with a loss. Parameters are named after its parts, which may have their own learning rates."""
 
     records = True
     """Whether steps can be recorded as CUDA graphs."""
     records_compiled = False
-    """Whether steps can be recorded as CUDA graphs after `compile_parts`: nothing is compiled anew in one."""
+    """Whether steps can be recorded as CUDA graphs after `compile_parts`, without being compiled again."""
 
     @abstractmethod
     def forward(self, batch: Batch) -> Tensor:
-        """The loss, mean over the texts."""
+        """The mean loss of the texts."""
 
     @abstractmethod
     def top(self, batch: Batch, k: int) -> tuple[Tensor, Tensor]:
@@ -27,17 +27,17 @@ class Network(nn.Module, ABC):
 
     @property
     def fixed_width(self) -> int | None:
-        """The tokens that every text is padded or cut to, if the network needs one width."""
+        """Number of tokens that every text is padded or cut to, if the network needs a fixed one."""
         return None
 
     def compile_parts(self) -> None:
-        """Prepares the modules that are worth it for `torch.compile`, which happens on their first use."""
+        """Marks the modules worth it for `torch.compile`, which runs at their first use."""
         self.compile(dynamic=True)
 
     def counts(self) -> dict[str, int]:
-        """Parameters of each part."""
-        found: dict[str, int] = {}
+        """Number of parameters of each part."""
+        counts: dict[str, int] = {}
         for name, parameter in self.named_parameters():
             part = name.split(".")[0]
-            found[part] = found.get(part, 0) + parameter.numel()
-        return found
+            counts[part] = counts.get(part, 0) + parameter.numel()
+        return counts

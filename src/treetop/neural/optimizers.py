@@ -1,4 +1,4 @@
-"""Optimisers and schedules of the learning rate."""
+"""Optimizers and learning-rate schedules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .heads import LabelHead
 
 
 class _OwnAdam(torch.optim.Optimizer, ABC):
-    """AdamW whose step for one parameter is written out."""
+    """AdamW with its own step for one parameter."""
 
     def __init__(
         self,
@@ -37,21 +37,21 @@ class _OwnAdam(torch.optim.Optimizer, ABC):
         for group in self.param_groups:
             for weight in group["params"]:
                 if weight.grad is not None:
-                    self._move(weight, group)
+                    self._update(weight, group)
         return loss
 
     @abstractmethod
-    def _move(self, weight: Tensor, group: dict[str, Any]) -> None:
-        """One step, by its gradient."""
+    def _update(self, weight: Tensor, group: dict[str, Any]) -> None:
+        """One step of one parameter along its gradient."""
 
 
 class RowAdam(_OwnAdam):
-    """AdamW for tables whose gradients are sparse: only the rows that a batch has used are moved.
+    """AdamW for tables with sparse gradients: updates only the rows that a batch used.
 
-    Their moments decay only then; the count of steps behind the bias correction is that of the table.
+    Moments of a row decay only in these steps; the bias correction counts the steps of the whole table.
     """
 
-    def _move(self, weight: Tensor, group: dict[str, Any]) -> None:
+    def _update(self, weight: Tensor, group: dict[str, Any]) -> None:
         table, state = weight, self.state[weight]
         assert table.grad is not None
         gradient = table.grad.coalesce()
@@ -71,13 +71,13 @@ class RowAdam(_OwnAdam):
 
 
 class RoundedAdam(_OwnAdam):
-    """AdamW for bf16 weights that have no wider copy: weights and moments are rounded at random.
+    """AdamW for bf16 weights without a 32-bit copy: weights and moments are rounded stochastically.
 
-    A number between two of bf16 becomes the nearer one more often, in proportion, so that steps far smaller
-    than the spacing of bf16 are not lost but happen now and then: E[round(x)] = x.
+    A number between two bf16 numbers becomes the nearer one with the higher probability, so that updates far
+    smaller than the spacing of bf16 are not lost but happen occasionally: E[round(x)] = x.
     """
 
-    def _move(self, weight: Tensor, group: dict[str, Any]) -> None:
+    def _update(self, weight: Tensor, group: dict[str, Any]) -> None:
         state = self.state[weight]
         if not state:
             state["step"] = torch.zeros((), device=weight.device)
@@ -86,7 +86,7 @@ class RoundedAdam(_OwnAdam):
         state["step"] += 1
         (first, second), steps = group["betas"], state["step"]
         rate = group["lr"] / (1 - first**steps)
-        for at in range(0, len(weight), ROWS):  # what is computed in 32 bits stays small
+        for at in range(0, len(weight), ROWS):  # only some rows at a time are computed in 32 bits
             rows = slice(at, at + ROWS)
             slope = weight.grad[rows].float()  # type: ignore[index]
             mean = state["exp_avg"][rows].float().lerp_(slope, 1 - first)
@@ -105,21 +105,21 @@ ROWS = 1 << 16
 
 
 def randomly_rounded(values: Tensor) -> Tensor:
-    """As bf16. The 16 bits that fall away are added to random ones first: their carry decides."""
+    """As bf16. Random bits are added to the 16 bits that are cut off: their carry rounds up."""
     bits = values.contiguous().view(torch.int32)
     noise = torch.randint_like(bits, 1 << 16)
     return ((bits + noise) & -(1 << 16)).view(torch.float32).to(torch.bfloat16)
 
 
 def sparse_tables(module: nn.Module) -> set[nn.Parameter]:
-    """The tables whose gradients are sparse."""
+    """The tables with sparse gradients."""
     kinds = nn.Embedding, LabelHead
     tables = (layer for layer in module.modules() if isinstance(layer, kinds) and layer.sparse)
     return {table.get_parameter("weight") for table in tables}
 
 
 def make_optimizers(module: nn.Module, config: TrainingConfig) -> list[torch.optim.Optimizer]:
-    """One for the plain parameters, one for tables with sparse gradients, one for bf16 weights, if any."""
+    """An optimizer each for plain parameters, tables with sparse gradients and bf16 weights, if any."""
     tables = sparse_tables(module)
     rates, decays = config.part_rates(), config.part_decays()
     _check_parts(module, "rates", rates)
@@ -133,7 +133,7 @@ def make_optimizers(module: nn.Module, config: TrainingConfig) -> list[torch.opt
         pieces = name.split(".")
         rate = next((rates[piece] for piece in pieces if piece in rates), config.learning_rate)
         decay = next((decays[piece] for piece in pieces if piece in decays), config.weight_decay)
-        if _is_list(parameter):
+        if _is_one_dimensional(parameter):
             decay = 0.0
         groups = sparse if parameter in tables else plain
         if parameter.dtype == torch.bfloat16:
@@ -159,8 +159,8 @@ def _check_parts(module: nn.Module, setting: str, named: Iterable[str]) -> None:
             raise ConfigError(f"{setting}: the network has no part {part!r}; there are: {listed}")
 
 
-def _is_list(parameter: nn.Parameter) -> bool:
-    """Biases, also those in a table of one column, and the weights of norms."""
+def _is_one_dimensional(parameter: nn.Parameter) -> bool:
+    """Whether it is a bias, also in a table of one column, or the weight of a normalisation layer."""
     return parameter.ndim < 2 or parameter.shape[1:].numel() == 1
 
 
@@ -180,7 +180,7 @@ def _plain(groups: list[dict[str, Any]], config: TrainingConfig) -> torch.optim.
 
 
 def _on_device(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A recorded step reads its rate from the GPU."""
+    """A recorded step reads its learning rate from the GPU."""
     device = groups[0]["params"][0].device
     if device.type == "cuda":
         for group in groups:
@@ -208,7 +208,7 @@ def schedule(config: TrainingConfig, steps: int) -> Callable[[int], float]:
 
 
 def _cosine_ends(steps: int, warm: int, last: int) -> Callable[[int], float]:
-    """CascadeXML's: from 1/10 to 1 in the first ``warm`` steps, 1, and to 1/1000 in the ``last`` ones."""
+    """CascadeXML's schedule: 1/10 to 1 in the first ``warm`` steps, 1, and to 1/1000 in the ``last`` ones."""
 
     def factor(step: int) -> float:
         ended = step + 1 - (steps - last)
@@ -224,7 +224,7 @@ def _along_cosine(start: float, end: float, share: float) -> float:
 
 
 def set_rates(optimizers: Iterable[torch.optim.Optimizer], factor: float) -> None:
-    """The rates of all groups: their own, times ``factor``."""
+    """Sets the learning rate of every parameter group to its initial one times ``factor``."""
     for optimizer in optimizers:
         for group in optimizer.param_groups:
             if "initial_lr" not in group:

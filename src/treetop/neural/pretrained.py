@@ -1,4 +1,4 @@
-"""`pretrained`: a transformer and its tokenizer, by the name it has on the hub or from a local folder."""
+"""`pretrained`: a transformer and its tokenizer, from the hub by name or from a local folder."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ UNREADABLE = (
     OSError, ValueError, ImportError, TypeError, KeyError, RuntimeError, EOFError, SafetensorError,
     pickle.UnpicklingError,
 )  # fmt: skip
-"""What comes out of transformers where a folder is no encoder, or a damaged one."""
+"""Errors of transformers for a folder without an encoder, or with a damaged one."""
 PATIENCE = 5.0
-"""Seconds in which the hub answers where there is a connection."""
+"""Seconds to wait for a connection to the hub."""
 
 
 def pretrained(config: EncoderConfig, longest: int) -> tuple[Encoder, Tokenizer]:
@@ -80,12 +80,12 @@ def pretrained(config: EncoderConfig, longest: int) -> tuple[Encoder, Tokenizer]
 
 
 def _check_kind(transformer: Transformer, config: EncoderConfig) -> None:
-    name, told = config.encoder, transformer.config
-    if getattr(told, "is_encoder_decoder", False):
-        raise ConfigError(f"encoder: {name!r} has a decoder too ({told.model_type}): choose one without")
-    if not hasattr(told, "hidden_size") or not hasattr(told, "num_hidden_layers"):
+    name, settings = config.encoder, transformer.config
+    if getattr(settings, "is_encoder_decoder", False):
+        raise ConfigError(f"encoder: {name!r} has a decoder too ({settings.model_type}): choose one without")
+    if not hasattr(settings, "hidden_size") or not hasattr(settings, "num_hidden_layers"):
         raise ConfigError(
-            f"encoder: {name!r} is not a text-only transformer ({told.model_type}): choose another encoder"
+            f"encoder: {name!r} is not a text-only transformer ({settings.model_type}): choose another"
         )
     if config.pooling == "cls" and _first_token_is_blind(transformer):
         raise ConfigError(
@@ -95,32 +95,32 @@ def _check_kind(transformer: Transformer, config: EncoderConfig) -> None:
 
 @torch.inference_mode()
 def _first_token_is_blind(transformer: Transformer) -> bool:
-    """Whether its state is the same whatever follows, as in models that write texts."""
+    """Whether its state is the same whatever follows, as in generative models."""
     tokens = torch.tensor([[0, 1], [0, 2]])
     one, other = transformer(tokens, attention_mask=torch.ones_like(tokens)).last_hidden_state[:, 0]
     return torch.allclose(one, other, atol=1e-6)
 
 
-def longest_input(transformer: Transformer, told: int) -> int:
-    """Tokens it has positions for; ``told`` is what its tokenizer says, which may be nothing (a huge number).
+def longest_input(transformer: Transformer, limit: int) -> int:
+    """Maximum number of tokens; ``limit``: that of its tokenizer, a huge number where it names none.
 
-    The family of RoBERTa counts positions from behind its padding token.
+    Positions of the RoBERTa family start after the padding token.
     """
     positions = getattr(transformer.config, "max_position_embeddings", None) or -1
-    if positions < 0:  # any number of them, as XLNet
-        return int(told)
+    if positions < 0:  # without a limit, as XLNet
+        return int(limit)
     embeddings = getattr(getattr(transformer, "embeddings", None), "position_embeddings", None)
     skipped = getattr(embeddings, "padding_idx", None)
-    return min(int(told), int(positions) - (0 if skipped is None else skipped + 1))
+    return min(int(limit), int(positions) - (0 if skipped is None else skipped + 1))
 
 
 def hub_is_out_of_reach() -> bool:
-    """Whether there is no connection: what was downloaded before is all there is then.
+    """Whether there is no connection, so that only earlier downloads can be used.
 
-    transformers would ask the hub for half a minute, file by file, before it looks there.
+    transformers would retry for half a minute, file by file, before it uses them.
     """
     if {"http", "https", "all"} & getproxies().keys():
-        return False  # they may reach it
+        return False  # a proxy may reach it
     place = urlsplit(constants.ENDPOINT)
     try:
         port = place.port or (80 if place.scheme == "http" else 443)
@@ -145,7 +145,7 @@ def _not_loaded(name: str, local: Path, error: Exception) -> ConfigError:
 
 @contextlib.contextmanager
 def _quietly() -> Iterator[None]:
-    """Without the progress bars and remarks of transformers and of the hub, inside."""
+    """Silences progress bars and messages of transformers and the hub, inside."""
     remarks: Any = transformers.utils.logging
     hub = logging.getLogger("huggingface_hub")
     levels, bars = (remarks.get_verbosity(), hub.level), remarks.is_progress_bar_enabled()
@@ -162,5 +162,5 @@ def _quietly() -> Iterator[None]:
 
 
 def _as_float32() -> dict[str, Any]:
-    """transformers keeps a checkpoint's own number format unless told otherwise."""
+    """By default transformers keeps the number format of the checkpoint."""
     return {"dtype" if transformers_version() >= (4, 56) else "torch_dtype": torch.float32}

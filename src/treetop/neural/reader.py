@@ -1,4 +1,4 @@
-"""`Reader`: what turns texts into the tokens of a network. Words here; word pieces in `text_encoder`."""
+"""`Reader`: turns texts into the tokens of a network. Words here; word pieces in `text_encoder`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Tokens = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]
 
 
 class Reader(Protocol):
-    """Texts → tokens, a limited number of each text."""
+    """Texts → tokens, up to a maximum number per text."""
 
     def tokens(self, texts: Strings, *, threads: int) -> Tokens: ...
 
@@ -27,7 +27,7 @@ class Reader(Protocol):
 
 
 class WordReader:
-    """Words of a vocabulary, at most ``longest`` of a text."""
+    """Words of a vocabulary, at most ``longest`` per text."""
 
     def __init__(self, words: Words, longest: int) -> None:
         self.words = words
@@ -35,14 +35,14 @@ class WordReader:
 
     @classmethod
     def fit(cls, texts: Strings, config: WordsConfig, longest: int, *, threads: int) -> WordReader:
-        """With the vocabulary of the texts."""
+        """Builds the vocabulary from the texts."""
         return cls(Words.fit(texts, config, threads), longest)
 
     def tokens(self, texts: Strings, *, threads: int) -> Tokens:
         return self.words.numbers(texts, self.longest, threads)
 
     def embedding(self, *, blank: bool) -> nn.Embedding:
-        """The first vectors of the words; ``blank``: any, because they are about to be replaced."""
+        """Initial word vectors; ``blank``: arbitrary ones, because they are about to be replaced."""
         if blank:
             return nn.Embedding(len(self.words), self.words.config.dimension, padding_idx=0)
         return self.words.embedding()

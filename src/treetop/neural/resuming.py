@@ -1,4 +1,4 @@
-"""The whole state of a training as plain arrays, kept until the model is saved."""
+"""Checkpoints of a training: its whole state as plain arrays, kept until the model is saved."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ Arrays = dict[str, npt.NDArray]
 
 
 class TrainingStates:
-    """The last state of the training called ``name``; None: nothing is kept."""
+    """The latest state of the training called ``name``; None: no states are kept."""
 
     def __init__(self, name: str | None) -> None:
         self.name = name
 
     def save(self, training: Training) -> None:
-        """Replaces the state by that of now.
+        """Replaces the kept state by the current one.
 
-        The first process alone does; others, whose clocks may differ, wait for it at the next gradients.
+        Only the first process writes; the others, whose clocks may differ, wait for it at the next gradients.
         """
         if self.name is not None and is_main_process():
-            checkpoints.keep_latest(self.name, training.course.step, _arrays_of(training))
+            checkpoints.keep_latest(self.name, training.progress.step, _arrays_of(training))
 
     def load(self, training: Training) -> None:
-        """Brings the training to where it was."""
+        """Restores the latest state, if there is one."""
         arrays = checkpoints.find_latest(self.name)
         if arrays is not None:
             _restore(training, arrays)
@@ -54,12 +54,12 @@ def _arrays_of(training: Training) -> Arrays:
     arrays["random.cpu"] = torch.get_rng_state().numpy()
     if training.device.type == "cuda":
         arrays["random.device"] = torch.cuda.get_rng_state(training.device).numpy()
-    told = {
-        "course": dataclasses.asdict(training.course),
+    metadata = {
+        "progress": dataclasses.asdict(training.progress),
         "scaler": training.scaler.state_dict(),
         "micro": training.micro,
     }
-    arrays["told"] = np.frombuffer(json.dumps(told).encode(), np.uint8)
+    arrays["metadata"] = np.frombuffer(json.dumps(metadata).encode(), np.uint8)
     return arrays
 
 
@@ -75,11 +75,11 @@ def _restore(training: Training, arrays: Arrays) -> None:
             place, _, name = key.partition(".")
             states.setdefault(int(place), {})[name] = value
         optimizer.load_state_dict({"state": states, "param_groups": whole["param_groups"]})
-    told: dict[str, Any] = json.loads(arrays["told"].tobytes())
-    for name, value in told["course"].items():
-        setattr(training.course, name, value)
-    training.scaler.load_state_dict(told["scaler"])
-    training.micro = told["micro"]
+    metadata: dict[str, Any] = json.loads(arrays["metadata"].tobytes())
+    for name, value in metadata["progress"].items():
+        setattr(training.progress, name, value)
+    training.scaler.load_state_dict(metadata["scaler"])
+    training.micro = metadata["micro"]
     torch.set_rng_state(torch.from_numpy(np.array(arrays["random.cpu"])))
     if "random.device" in arrays:
         torch.cuda.set_rng_state(torch.from_numpy(np.array(arrays["random.device"])), training.device)

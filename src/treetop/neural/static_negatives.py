@@ -1,10 +1,10 @@
-"""LightXML with negatives that stay the same (S and BS in Table 5 of its paper), trained in two stages.
+"""LightXML with static negatives (S and BS in Table 5 of its paper), trained in two stages.
 
     first   encoder and clusters    bce over all clusters
     then    labels                  bce over the labels of S, fixed by the trained clusters for every text
 
-In the second stage the encoder stays as it is (S), or labels have an encoder of their own, which begins as a
-copy of the first and is trained on (BS).
+In the second stage the encoder is frozen (S), or the labels have their own encoder, which starts as a copy of
+the first and is trained further (BS).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class StaticNegatives(HeadedEncoder):
     """Parts: ``encoder``, ``head``, and perhaps ``own``, the encoder of the labels.
 
-    Batches without shortlists train the clusters, those with shortlists the labels.
+    Batches without shortlists train the clusters, batches with shortlists the labels.
     """
 
     head: ClusterHead
@@ -41,33 +41,33 @@ class StaticNegatives(HeadedEncoder):
         super().__init__(encoder, head)
         self.own = copy.deepcopy(encoder) if own else None
         self.frozen = False
-        """Whether the first encoder stays as it is."""
+        """Whether the first encoder is frozen."""
 
     def begin_clusters(self) -> None:
-        self._move_only([self.encoder, self.head.clusters])
+        self._train_only([self.encoder, self.head.clusters])
 
     def begin_labels(self) -> None:
         self.frozen = True
-        moved: list[nn.Module] = [self.head.hidden, self.head.labels]
+        trained: list[nn.Module] = [self.head.hidden, self.head.labels]
         if self.own is not None:
             self.own.load_state_dict(self.encoder.state_dict())
-            moved.append(self.own)
-        self._move_only(moved)
+            trained.append(self.own)
+        self._train_only(trained)
 
-    def _move_only(self, parts: list[nn.Module]) -> None:
+    def _train_only(self, parts: list[nn.Module]) -> None:
         self.requires_grad_(False)
         for part in parts:
             part.requires_grad_(True)
 
     def train(self, mode: bool = True) -> Self:
-        """A frozen transformer drops nothing; of its vectors some numbers are dropped as ever."""
+        """A frozen transformer has no dropout inside; its vectors still have."""
         super().train(mode)
         if self.frozen:
             self.encoder.transformer.eval()
         return self
 
     def seen(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """For the clusters, and for the labels."""
+        """The vectors for the clusters, and those for the labels."""
         vectors = self.encoder(batch)
         return vectors, vectors if self.own is None else self.own(batch)
 
@@ -90,15 +90,15 @@ class StaticNegatives(HeadedEncoder):
 def fixed_clusters(
     network: StaticNegatives, examples: Examples, inference: InferenceSettings
 ) -> sparse.csr_matrix:
-    """Texts × clusters: for each its true ones and the best by the clusters as they are trained."""
+    """Texts × clusters: the true clusters of each text and the best by the trained clusters."""
     rows: list[Tensor] = []
     clusters: list[Tensor] = []
 
     def use(batch: Batch) -> None:
         assert batch.positives is not None
-        texts, found = network.head.sampled(network.encoder(batch), batch.positives).nonzero(as_tuple=True)
+        texts, sampled = network.head.sampled(network.encoder(batch), batch.positives).nonzero(as_tuple=True)
         rows.append(batch.rows[texts].cpu())
-        clusters.append(found.cpu())
+        clusters.append(sampled.cpu())
 
     for_each_batch("Clusters of texts", network, use, examples, inference)
     places = torch.cat(rows).numpy(), torch.cat(clusters).numpy()

@@ -1,7 +1,7 @@
-"""Steps recorded as CUDA graphs: starting a hundred small kernels from Python takes longer than they run.
+"""Training steps recorded as CUDA graphs: launching a hundred small kernels takes longer than running them.
 
-A step of a shape seen for the first time is recorded (gather, loss, gradients, optimiser); from then on it is
-replayed with other rows. The few shapes that `Examples.shape_of` rounds to are soon all known.
+The first step of each shape is recorded (gather, loss, gradients, optimizer); later ones replay it with other
+rows. The few shapes that `Examples.shape_of` rounds to are soon all recorded.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from .training import Training
 
 WARM_UP = 3
-"""Plain steps before the first is recorded: libraries and the optimiser get their memory in them."""
+"""Plain steps before the first recording, in which libraries and the optimizer allocate their memory."""
 
 
 @dataclass(frozen=True, eq=False)
 class Recorded:
-    """A step, where its rows are read from and where it leaves its loss."""
+    """A recorded step, and where it reads its rows and writes its loss."""
 
     graph: torch.cuda.CUDAGraph
     rows: Tensor
@@ -36,7 +36,7 @@ class Recorded:
 
 
 def can_record(training: Training) -> bool:
-    """Steps without a look at the host in them, on one GPU that holds the examples."""
+    """Whether all steps run on one GPU that holds the examples, without waiting for the CPU."""
     config = training.config
     return (
         config.graphs
@@ -53,8 +53,8 @@ def can_record(training: Training) -> bool:
 
 
 @contextmanager
-def garbage_left_alone() -> Iterator[None]:
-    """Nothing is collected meanwhile: an older graph that is freed while another is recorded spoils it."""
+def garbage_collection_paused() -> Iterator[None]:
+    """Freeing an older graph while another is recorded would break the recording."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -65,7 +65,7 @@ def garbage_left_alone() -> Iterator[None]:
 
 
 class StepGraphs:
-    """The steps of one training."""
+    """The recorded steps of one training."""
 
     def __init__(self, training: Training) -> None:
         self.training = training
@@ -77,7 +77,7 @@ class StepGraphs:
         self.warm = 0
 
     def step(self, rows: Tensor, shape: Shape) -> Tensor:
-        """The loss of a step; good until the next one."""
+        """Runs a step and returns its loss, which is valid until the next step."""
         if len(rows) < self.training.batch_size or self.warm < WARM_UP:
             self.warm += 1
             return self.training.plain_step(self.training.examples.gather(self.parts, rows, shape))
@@ -91,6 +91,6 @@ class StepGraphs:
     def _record(self, rows: Tensor, shape: Shape) -> Recorded:
         buffer = rows.clone()
         graph = torch.cuda.CUDAGraph()
-        with garbage_left_alone(), torch.cuda.graph(graph, pool=self.pool):
+        with garbage_collection_paused(), torch.cuda.graph(graph, pool=self.pool):
             loss = self.training.plain_step(self.training.examples.gather(self.parts, buffer, shape))
         return Recorded(graph, buffer, loss)

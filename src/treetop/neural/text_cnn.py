@@ -2,10 +2,9 @@
 
     words → vectors → dropout → convolution → pooling → ReLU → [hidden layer → ReLU] → dropout → labels
 
-Sweep along words (Eq. 1 of the study): a filter spans m words and all k numbers of their vectors, and slides
-over the text; what it finds counts wherever it stands. Sweep along embeddings: a filter spans all words of a
-text of fixed length and m numbers, and slides over the numbers; this is what the first public code of XML-CNN
-did.
+Sweep along words (Eq. 1 of the study): a filter spans m words and all k dimensions of their vectors, and
+slides over the text. Sweep along embeddings: a filter spans all words of a text of fixed length and m
+dimensions, and slides over the dimensions, as in the first public code of XML-CNN.
 
 Pooling of a feature map c of length n:
 
@@ -14,8 +13,8 @@ Pooling of a feature map c of length n:
     adjacent   max(c[0:2]), max(c[1:3]), …                                    Eq. 7
     none       c
 
-With max and dynamic pooling along words, n is a text's own length, so padding has no say. Adjacent and no
-pooling along words, and every sweep along embeddings, need texts of one length: they are padded or cut to it.
+With max and dynamic pooling along words, n is a text's own length, so padding has no effect. Adjacent and no
+pooling along words, and every sweep along embeddings, need texts of equal length, padded or cut.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from .network import Network
 
 @dataclass(frozen=True)
 class TextCNNConfig(Config):
-    """The layers between words and labels."""
+    """Layers between words and labels."""
 
     sweep: str = setting(
         "words",
@@ -67,7 +66,7 @@ class TextCNNConfig(Config):
 
     @property
     def needs_fixed_length(self) -> bool:
-        """Whether the network's shape depends on the length of the texts."""
+        """Whether all texts must have the same length."""
         return self.sweep == "embeddings" or self.pooling in ("adjacent", "none")
 
 
@@ -75,7 +74,7 @@ class TextCNN(Network):
     """Parts: ``words`` (vectors), ``filters``, ``hidden``, ``head``."""
 
     def __init__(self, words: nn.Embedding, labels: int, length: int, config: TextCNNConfig) -> None:
-        """``length``: of texts, where the network needs one; at least the largest filter then."""
+        """``length`` of the texts, for networks that need a fixed one; at least the largest filter size."""
         super().__init__()
         self.config = config
         self.words = words
@@ -97,13 +96,13 @@ class TextCNN(Network):
         self.head = LabelHead(config.hidden or width, labels, config.loss)
         for name, parameter in self.named_parameters():
             if parameter.ndim > 1 and not name.startswith("words."):
-                _first_weights(parameter, config.init)
+                _initialise(parameter, config.init)
 
     def _pooled(self, extent: int, size: int) -> int:
-        """Numbers that pooling leaves of a map."""
+        """Outputs of pooling per feature map."""
         length = (extent - size) // self.config.stride + 1
-        ways = {"max": 1, "dynamic": self.config.pools, "adjacent": max(length - 1, 1), "none": length}
-        return ways[self.config.pooling]
+        outputs = {"max": 1, "dynamic": self.config.pools, "adjacent": max(length - 1, 1), "none": length}
+        return outputs[self.config.pooling]
 
     @property
     def fixed_width(self) -> int | None:
@@ -117,7 +116,7 @@ class TextCNN(Network):
         return self.head.top(self.encode(batch), k)
 
     def encode(self, batch: Batch) -> Tensor:
-        """The vector of every text that the labels are scored with."""
+        """The vectors of the texts that score the labels."""
         short = max(self.config.filter_sizes) - batch.tokens.shape[1]
         tokens = functional.pad(batch.tokens, (0, short)) if short > 0 else batch.tokens
         vectors = functional.dropout(self.words(tokens), self.config.embedding_dropout, self.training)
@@ -150,7 +149,7 @@ class TextCNN(Network):
 def _segment_maxima(maps: Tensor, places: Tensor, pools: int) -> Tensor:
     """max(c[⌊j·n/d⌋ : ⌈(j+1)·n/d⌉]) for j < d, n the number of ``places`` of each text.
 
-    Every part is read as wide as the widest; what lies behind its end is its last place again.
+    Every part is read as wide as the widest, padded with its last place.
     """
     part = torch.arange(pools, device=maps.device)
     first = places[:, None] * part // pools
@@ -162,7 +161,7 @@ def _segment_maxima(maps: Tensor, places: Tensor, pools: int) -> Tensor:
     return maps.gather(2, spread).view(*maps.shape[:2], pools, widest).amax(3)
 
 
-def _first_weights(parameter: nn.Parameter, init: str) -> None:
+def _initialise(parameter: nn.Parameter, init: str) -> None:
     if init == "xavier":
         nn.init.xavier_uniform_(parameter)
     else:

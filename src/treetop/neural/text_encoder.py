@@ -31,7 +31,7 @@ def encoder_of(reader: Reader | None) -> Encoder:
 
 
 class TextEncoder:
-    """At most ``longest`` tokens of each text are read."""
+    """A tokenizer and an encoder; it reads at most ``longest`` tokens per text."""
 
     def __init__(self, encoder: Encoder, tokenizer: Tokenizer, longest: int) -> None:
         self.encoder = encoder
@@ -50,7 +50,7 @@ class TextEncoder:
     def vectors(
         self, tokens: Tokens, inference: InferenceSettings, *, threads: int, cache: str | None = None
     ) -> Vectors:
-        """Texts × width; ``cache``: a folder where they may lie already."""
+        """Texts × width; ``cache``: a folder that may hold them already."""
         examples = Examples(tokens)
 
         def make() -> Vectors:
@@ -70,7 +70,7 @@ class TextEncoder:
         load_weights(self.encoder, arrays, "encoder")
 
     def state(self) -> dict[str, npt.NDArray]:
-        """Tokenizer and shape, for a network that keeps the weights of the encoder with its own."""
+        """Tokenizer and configuration, for a network that keeps the encoder's weights with its own."""
         tokens = with_prefix("tokens", self.tokenizer.state())
         return tokens | with_prefix("encoder", self.encoder.description())
 
@@ -83,7 +83,7 @@ class TextEncoder:
         return cls(rebuilt(config, under_prefix("encoder", arrays)), tokenizer, longest)
 
     def whole_state(self) -> dict[str, npt.NDArray]:
-        """Tokenizer, shape and weights."""
+        """Tokenizer, configuration and weights."""
         return (
             with_prefix("tokens", self.tokenizer.state())
             | with_prefix("shape", self.encoder.description())

@@ -1,4 +1,4 @@
-"""`Tokenizer`: texts → numbers of word pieces, as a pretrained encoder wants them."""
+"""`Tokenizer`: texts → ids of word pieces for a pretrained encoder."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from ..progress import step
 from ..strings import Strings
 
 BLOCK = 4096
-"""Texts that are cut at a time."""
+"""Texts tokenized at a time."""
 MANY = 20_000
-"""Texts that are worth a progress bar."""
+"""Texts from which on there is a progress bar."""
 LONG = 12
-"""Characters a word piece hardly ever stands for: of a long text only the beginning is cut into pieces."""
+"""Characters that hardly any word piece has: only the start of a long text is tokenized."""
 
 
 class Tokenizer:
-    """The pieces of a text with the marks around them, at most ``longest`` in all."""
+    """Word pieces of a text with the special tokens around them, at most ``longest`` in all."""
 
     def __init__(self, described: str, padding: int) -> None:
-        """``described``: the JSON of a fast tokenizer; ``padding``: the number that fills rows up."""
+        """``described``: the JSON of a fast tokenizer; ``padding``: the id of its padding token."""
         try:
             self._fast = tokenizers.Tokenizer.from_str(described)
         except Exception as error:  # the library raises plain exceptions
@@ -37,7 +37,7 @@ class Tokenizer:
         self.padding = padding
 
     def numbers(self, texts: Strings, longest: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-        """``indptr, numbers`` of the pieces of every text."""
+        """``indptr, ids`` of the word pieces of every text."""
         self._fast.enable_truncation(longest)
         rows: list[npt.NDArray[np.int32]] = []
         counts = np.zeros(len(texts) + 1, np.int64)
@@ -52,7 +52,7 @@ class Tokenizer:
         return np.cumsum(counts), flat
 
     def _rows(self, texts: Strings, longest: int) -> list[npt.NDArray[np.int32]]:
-        """Of a beginning that is full of spaces, or of one long word, there may be few pieces."""
+        """Tokenizes the start of each text, or all of it where spaces or long words leave too few pieces."""
         whole, most = list(texts), LONG * longest
         rows = self._pieces([text[:most] for text in whole])
         again = [at for at, row in enumerate(rows) if len(row) < longest and len(whole[at]) > most]
@@ -64,13 +64,13 @@ class Tokenizer:
         return [np.array(cut.ids, np.int32) for cut in self._fast.encode_batch_fast(texts)]
 
     def state(self) -> dict[str, npt.NDArray]:
-        told = json.dumps({"tokenizer": self.described, "padding": self.padding})
-        return {"tokenizer": np.frombuffer(told.encode(), np.uint8)}
+        metadata = json.dumps({"tokenizer": self.described, "padding": self.padding})
+        return {"tokenizer": np.frombuffer(metadata.encode(), np.uint8)}
 
     @classmethod
     def from_state(cls, arrays: Mapping[str, npt.NDArray]) -> Tokenizer:
         try:
-            told: dict[str, Any] = json.loads(np.ascontiguousarray(arrays["tokenizer"]).tobytes())
-            return cls(told["tokenizer"], int(told["padding"]))
+            metadata: dict[str, Any] = json.loads(np.ascontiguousarray(arrays["tokenizer"]).tobytes())
+            return cls(metadata["tokenizer"], int(metadata["padding"]))
         except (ValueError, KeyError, TypeError) as error:
             raise ModelError(f"the tokenizer is damaged ({error}): train it again") from None

@@ -1,10 +1,10 @@
 """The training loop of every network.
 
-    for each epoch: for each batch: loss → gradients → step; then a look at the examples held out
+    for each epoch: for each batch: loss → gradients → optimizer step; then validation
 
-A batch is one step of the optimiser, whatever the memory: it goes through the network in micro-batches whose
-gradients are added up. The order of the batches follows from the seed and the epoch alone, so a run that was
-killed goes on from its last state to the same end.
+A batch is one optimizer step, whatever the memory: it goes through the network in micro-batches whose
+gradients accumulate. The order of the batches depends on seed and epoch alone, so a killed run that resumes
+from its last checkpoint ends with the same weights.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from .. import progress
 from ..errors import TreetopError
+from ..progress import step
 from . import distributed
 from .averaging import Average
 from .batches import Batch, Examples, mixed_plan
@@ -37,30 +37,30 @@ from .step_graphs import StepGraphs, can_record
 Ints = npt.NDArray[np.int64]
 SECONDS_BETWEEN_REPORTS = 0.5
 Validator = Callable[[], Mapping[str, float]]
-"""Figures of the network, as it is now, on examples held out."""
+"""Computes metrics of the current network on the validation set."""
 OnEpoch = Callable[[Mapping[str, Any]], None]
-"""Told what the log says of an epoch."""
+"""Called with the log entry of an epoch."""
 
 
 @dataclass
 class TrainingProgress:
-    """How far a training is."""
+    """How far training has come."""
 
     epoch: int = 0
     batch: int = 0
-    """Batches of this epoch that are done."""
+    """Finished batches of this epoch."""
     step: int = 0
-    lost: float = 0.0
-    """Sum of the losses of this epoch's batches."""
+    loss_sum: float = 0.0
+    """Sum of the losses of this epoch's finished batches."""
     best: float = -math.inf
     best_epoch: int = 0
-    """Counted from 1; 0: none yet."""
+    """Counted from 1; 0: no epoch was validated yet."""
     seconds: float = 0.0
     entries: list[dict[str, Any]] = field(default_factory=list)
-    """One for every epoch."""
+    """Log entries, one per epoch."""
 
     def then(self, later: TrainingProgress) -> TrainingProgress:
-        """This training and a later one as one, whose best epoch is the later one's."""
+        """This training followed by a ``later`` one, as one training with the best epoch of the later one."""
         before = len(self.entries)
         return replace(
             later,
@@ -73,7 +73,7 @@ class TrainingProgress:
 
 
 class Training:
-    """Of one network, on one data set."""
+    """The training of one network on one data set."""
 
     def __init__(
         self,
@@ -89,9 +89,9 @@ class Training:
         validator: Validator | None = None,
         states: TrainingStates | None = None,
         on_epoch: OnEpoch | None = None,
-        which: Mapping[str, int] | None = None,
+        part: Mapping[str, int] | None = None,
     ) -> None:
-        """``steps``: end after so many, in place of ``epochs``. ``which``: level or stage, for the log."""
+        """``steps``: number of steps, instead of ``epochs``. ``part``: level or stage, for the log."""
         self.network = network.to(device)
         self.examples = examples
         self.config = config
@@ -104,96 +104,98 @@ class Training:
         self.validator = validator
         self.states = states or TrainingStates(None)
         self.on_epoch = on_epoch
-        self.which = which or {}
+        self.part = part or {}
         self.precision = chosen_precision(config.precision, device)
         self.optimizers = make_optimizers(network, config)
         self.scaler = torch.amp.GradScaler(device.type, enabled=self.precision == torch.float16)
         self.clipping = Clipping(config, device)
         self.average = Average(network, config, self.epochs, self.steps)
         self.micro = config.micro_batch or batch_size
-        self.course = TrainingProgress()
+        self.progress = TrainingProgress()
         self.graphs: StepGraphs | None = None
         self.best: dict[str, Tensor] = {}
-        """The network at its best epoch."""
+        """Weights of the network at its best epoch."""
 
     def run(self, title: str) -> TrainingProgress:
-        """Trains, and leaves the network as it was at its best, or as it is at the end."""
+        """Trains; the network ends with the weights of its best epoch, or the last or averaged ones."""
         distributed.join(self.device)
         self.states.load(self)
-        if self.course.step:
-            title = f"{title}, resumed after {self.course.step:,} steps"
+        if self.progress.step:
+            title = f"{title}, resumed after {self.progress.step:,} steps"
         if self.config.compile:
             self.network.compile_parts()
         if can_record(self):
             self.graphs = StepGraphs(self)
         log = Log(self.config.tensorboard)
         try:
-            with progress.step(title) as report, deterministic(self.config.deterministic):
-                while self.course.epoch < self.epochs and not self._given_up():
+            with step(title) as report, deterministic(self.config.deterministic):
+                while self.progress.epoch < self.epochs and not self._out_of_patience():
                     self._epoch(report, log)
         finally:
-            self.graphs = None  # and with them the memory of their steps
-        self._settle()
-        return self.course
+            self.graphs = None  # frees the memory of the recorded steps
+        self._restore_best()
+        return self.progress
 
     def _epoch(self, report: Callable[..., None], log: Log) -> None:
-        course, before, began = self.course, self.course.seconds, time.monotonic()
-        plan = mixed_plan(self.examples.token_counts, self.batch_size, self.seed, course.epoch)
-        plan = plan[: self.steps - course.epoch * len(plan)]
+        progress, before, began = self.progress, self.progress.seconds, time.monotonic()
+        plan = mixed_plan(self.examples.token_counts, self.batch_size, self.seed, progress.epoch)
+        plan = plan[: self.steps - progress.epoch * len(plan)]
         steps = self.steps
         saved = shown = began
-        lost = torch.zeros((), device=self.device)
+        loss_sum = torch.zeros((), device=self.device)
         texts = 0
         self.network.train()
         for loss in self._steps(plan, schedule(self.config, steps)):
-            lost += loss
-            texts += len(plan[course.batch - 1])
+            loss_sum += loss
+            texts += len(plan[progress.batch - 1])
             now = time.monotonic()
-            course.seconds = before + now - began
+            progress.seconds = before + now - began
             if now - saved >= self.config.save_every:
-                course.lost += float(lost)
-                lost.zero_()
+                progress.loss_sum += float(loss_sum)
+                loss_sum.zero_()
                 self.states.save(self)
                 saved = time.monotonic()
             if now - shown > SECONDS_BETWEEN_REPORTS:
-                mean = (course.lost + float(lost)) / course.batch
-                report(course.step, steps, f"loss {mean:.4g}, {texts / (now - began):,.0f} texts/s")
+                mean = (progress.loss_sum + float(loss_sum)) / progress.batch
+                report(progress.step, steps, f"loss {mean:.4g}, {texts / (now - began):,.0f} texts/s")
                 shown = now
-        mean = (course.lost + float(lost)) / len(plan)
+        mean = (progress.loss_sum + float(loss_sum)) / len(plan)
         self._end_epoch(mean, texts / max(time.monotonic() - began, 1e-9), log)
-        course.seconds = before + time.monotonic() - began
-        report(course.step, steps)
+        progress.seconds = before + time.monotonic() - began
+        report(progress.step, steps)
         self.states.save(self)
         if self.on_epoch is not None:
-            self.on_epoch(course.entries[-1])
+            self.on_epoch(progress.entries[-1])
 
-    def _given_up(self) -> bool:
+    def _out_of_patience(self) -> bool:
         patience = self.config.patience
         return bool(
-            patience and self.course.best_epoch and self.course.epoch - self.course.best_epoch >= patience
+            patience
+            and self.progress.best_epoch
+            and self.progress.epoch - self.progress.best_epoch >= patience
         )
 
     def _steps(self, plan: list[Ints], rate_at: Callable[[int], float]) -> Iterator[Tensor]:
-        """Every batch that is left of the epoch; gives its loss."""
-        while self.course.batch < len(plan):
+        """Trains on the remaining batches of the epoch; yields their losses."""
+        while self.progress.batch < len(plan):
             try:
-                yield from self._steps_of(plan[self.course.batch :], rate_at)
+                yield from self._steps_of(plan[self.progress.batch :], rate_at)
             except torch.OutOfMemoryError as error:
                 if self.config.micro_batch or self.micro == 1:
-                    raise self._too_large() from error
+                    raise self._out_of_memory() from error
                 self.graphs = None
                 self.micro = -(-self.micro // 2)
-                self._forget_gradients()
+                self._clear_gradients()
                 torch.cuda.empty_cache()
 
     def _steps_of(self, plan: list[Ints], rate_at: Callable[[int], float]) -> Iterator[Tensor]:
         losses = self._plain_losses(plan) if self.graphs is None else self._recorded_losses(plan, self.graphs)
         for _ in plan:
-            set_rates(self.optimizers, rate_at(self.course.step))
+            set_rates(self.optimizers, rate_at(self.progress.step))
             loss = next(losses)
-            self.course.batch += 1
-            self.course.step += 1
-            self.average.after_step(self.course.step)
+            self.progress.batch += 1
+            self.progress.step += 1
+            self.average.after_step(self.progress.step)
             yield loss
 
     def _recorded_losses(self, plan: list[Ints], graphs: StepGraphs) -> Iterator[Tensor]:
@@ -204,9 +206,9 @@ class Training:
             at += len(rows)
 
     def plain_step(self, batch: Batch) -> Tensor:
-        """A step with a batch that goes through the network in one piece; gives its loss."""
+        """An optimizer step on a batch that goes through the network as a whole; returns its loss."""
         loss = self._backward(batch, len(batch))
-        self._move()
+        self._optimizer_step()
         return loss
 
     def _plain_losses(self, plan: list[Ints]) -> Iterator[Tensor]:
@@ -215,74 +217,77 @@ class Training:
         batches = self.examples.batches([piece for several in pieces for piece in several], self.device)
         for rows, several in zip(plan, pieces, strict=True):
             loss = torch.zeros((), device=self.device)
-            distributed.reseed(self.seed, self.course.step)
+            distributed.reseed(self.seed, self.progress.step)
             for _ in several:
                 loss += self._backward(next(batches), len(rows))
-            self._move()
+            self._optimizer_step()
             yield distributed.mean_loss(loss)
 
     def _backward(self, batch: Batch, of: int) -> Tensor:
-        """Adds the gradients of a part of a batch of ``of`` texts."""
+        """Adds the gradients of a part of a batch; ``of``: texts of the whole batch."""
         narrow = self.precision != torch.float32
         with torch.autocast(self.device.type, self.precision, enabled=narrow, cache_enabled=False):
             loss: Tensor = self.network(batch) * (len(batch) / of)
         self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
         return loss.detach()
 
-    def _move(self) -> None:
+    def _optimizer_step(self) -> None:
         distributed.sum_gradients(self.network)
-        distributed.reseed(self.seed, self.course.step, alike=True)
+        distributed.reseed(self.seed, self.progress.step, alike=True)
         if self.clipping.is_on:
             for optimizer in self.optimizers:
                 self.scaler.unscale_(optimizer)
-            self.clipping.shorten(self.network.parameters())
+            self.clipping.clip(self.network.parameters())
         for optimizer in self.optimizers:
             self.scaler.step(optimizer)
         self.scaler.update()
-        self._forget_gradients()
+        self._clear_gradients()
 
-    def _forget_gradients(self) -> None:
+    def _clear_gradients(self) -> None:
         for optimizer in self.optimizers:
             optimizer.zero_grad(set_to_none=True)
 
     def _end_epoch(self, loss: float, speed: float, log: Log) -> None:
-        course = self.course
+        progress = self.progress
         if not math.isfinite(loss):
             raise TreetopError(
-                f"the loss is {loss} in epoch {course.epoch + 1}: lower learning_rate, or set clip=1"
+                f"the loss is {loss} in epoch {progress.epoch + 1}: lower learning_rate, or set clip=1"
             )
-        self.average.after_epoch(course.epoch)
+        self.average.after_epoch(progress.epoch)
         entry: dict[str, Any] = {
-            **self.which,
-            "epoch": course.epoch + 1,
-            "step": course.step,
+            **self.part,
+            "epoch": progress.epoch + 1,
+            "step": progress.step,
             "loss": loss,
             "rate": float(self.optimizers[0].param_groups[0]["lr"]),
             "texts_per_second": speed,
-            "seconds": course.seconds,
+            "seconds": progress.seconds,
         }
         if self.validator is not None:
             with self.average.used():
-                entry |= self._judged(distributed.of_the_first(self.validator()))
-        course.entries.append(entry)
+                entry |= self._validated(distributed.from_first_process(self.validator()))
+        progress.entries.append(entry)
         log.add(**entry)
-        course.epoch, course.batch, course.lost = course.epoch + 1, 0, 0.0
+        progress.epoch, progress.batch, progress.loss_sum = progress.epoch + 1, 0, 0.0
 
-    def _judged(self, figures: Mapping[str, float]) -> Mapping[str, float]:
-        """Keeps the network if it is the best so far."""
-        if figures[self.config.metric] > self.course.best:
-            self.course.best, self.course.best_epoch = figures[self.config.metric], self.course.epoch + 1
+    def _validated(self, metrics: Mapping[str, float]) -> Mapping[str, float]:
+        """Keeps the weights if they are the best so far."""
+        if metrics[self.config.metric] > self.progress.best:
+            self.progress.best, self.progress.best_epoch = (
+                metrics[self.config.metric],
+                self.progress.epoch + 1,
+            )
             self.best = {name: value.clone() for name, value in self.network.state_dict().items()}
-        return figures
+        return metrics
 
-    def _settle(self) -> None:
+    def _restore_best(self) -> None:
         if self.best:
             self.network.load_state_dict(self.best)
         else:
             self.average.keep()
         self.network.eval()
 
-    def _too_large(self) -> TreetopError:
+    def _out_of_memory(self) -> TreetopError:
         free, total = torch.cuda.mem_get_info(self.device)
         return TreetopError(
             f"the GPU ran out of memory ({(total - free) / 2**30:.1f} of {total / 2**30:.1f} GB in use) with"

@@ -1,4 +1,4 @@
-"""Vectors of texts kept on disk, by a hash of the encoder's weights and of the texts' tokens."""
+"""Text vectors cached on disk, by a hash of the encoder's weights and the texts' tokens."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Vectors = npt.NDArray[np.float32]
 
 
 def cached(folder: str | None, encoder: Encoder, examples: Examples, make: Callable[[], Vectors]) -> Vectors:
-    """What ``make`` gives, which is asked only once for the same encoder and texts; no folder: every time."""
+    """The vectors that ``make`` returns, cached for the same encoder and texts if there is a folder."""
     if folder is None:
         return make()
     path = Path(folder).expanduser() / f"{_digest(encoder, examples)}.npy"
     try:
-        found: Vectors = np.load(path, allow_pickle=False)
-        return found
+        cached_vectors: Vectors = np.load(path, allow_pickle=False)
+        return cached_vectors
     except (OSError, ValueError, EOFError):
         vectors = make()
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
@@ -45,5 +45,5 @@ def cached(folder: str | None, encoder: Encoder, examples: Examples, make: Calla
 def _digest(encoder: Encoder, examples: Examples) -> str:
     weights = [part for name, value in encoder.state_dict().items() for part in (name, to_array(value))]
     tokens = examples.parts["tokens"]
-    read = encoder.config.pooling, encoder.layers
-    return digest_of(*weights, to_array(tokens.values), to_array(tokens.lengths), *read)
+    pooling = encoder.config.pooling, encoder.layers
+    return digest_of(*weights, to_array(tokens.values), to_array(tokens.lengths), *pooling)

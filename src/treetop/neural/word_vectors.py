@@ -1,8 +1,8 @@
-"""Pretrained vectors of words.
+"""Pretrained word vectors.
 
-Text, as of GloVe and word2vec: a word and its numbers on each line, the word2vec kind with a line
-``words numbers`` before them; also compressed. Safetensors: one table, and its words in ``vocab.txt`` (one on
-each line) or ``tokenizer.json`` beside it.
+Text, as of GloVe and word2vec: a word and its numbers on each line, for word2vec after a first line
+``words numbers``; also compressed. Safetensors: one table, and its words in ``vocab.txt`` (one per line) or
+``tokenizer.json`` next to it.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from ..data.files import Input
 from ..errors import ConfigError, DataError
 
 LARGEST = 1e18
-"""Numbers beyond it are damage; the spread of such vectors is more than float32 holds."""
+"""Larger numbers are errors: the standard deviation of such vectors would exceed float32."""
 
-TELLING = 100
-"""So many lines tell how many numbers a vector has, even if no text has their words."""
+FIRST_LINES = 100
+"""Lines whose width counts even if their words are not in the vocabulary."""
 
-Found = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
+Vectors = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
 
 
-def read_vectors(path: Path, words: list[str], dimension: int) -> Found:
+def read_vectors(path: Path, words: list[str], dimension: int) -> Vectors:
     """``places, vectors``: the words among ``words`` that have a vector, and those vectors."""
     places = {word: place for place, word in enumerate(words)}
     is_table = path.suffix == ".safetensors"
@@ -43,35 +43,35 @@ def read_vectors(path: Path, words: list[str], dimension: int) -> Found:
     return found
 
 
-def _of_text(path: Path, places: dict[str, int], dimension: int) -> Found:
+def _of_text(path: Path, places: dict[str, int], dimension: int) -> Vectors:
     lines: list[tuple[int, int, int, npt.NDArray[np.float32] | None]] = []
     widths: Counter[int] = Counter()
     with Input(path) as source:
         for number, line in source.lines():
             word, _, rest = line.replace("\t", " ").partition(" ")
-            if word not in places and number > TELLING:
+            if word not in places and number > FIRST_LINES:
                 continue
             pieces = rest.split()
             if number == 1 and word.isdecimal() and len(pieces) == 1 and pieces[0].isdecimal():
-                continue  # how many words and numbers there are
+                continue  # the header of word2vec
             row = _numbers(pieces)
             width = _numbers_at_end(pieces) if row is None else len(row)
             if width:
                 widths[width] += 1
             if word in places:
                 lines.append((number, places[word], width, row))
-    # one line may be damaged, or have a name with spaces: what most have
+    # the width of most lines: single lines may be damaged, or have spaces in the word
     usual = max(widths, key=lambda width: (widths[width], width == dimension), default=dimension)
-    chosen: list[int] = []
+    kept: list[int] = []
     rows: list[npt.NDArray[np.float32]] = []
     for number, place, width, row in lines:
         if row is None and width >= usual:
-            continue  # the name has spaces in it, as some of GloVe's 840B have: no word of a text
+            continue  # a word with spaces, as in GloVe 840B: not a word of a text
         if row is None or width != usual:
             raise DataError(f"{path}: line {number} is not a word and its numbers: fix or remove it")
-        chosen.append(place)
+        kept.append(place)
         rows.append(row)
-    return np.array(chosen, np.int64), np.array(rows, np.float32)
+    return np.array(kept, np.int64), np.array(rows, np.float32)
 
 
 def _numbers_at_end(pieces: list[str]) -> int:
@@ -79,15 +79,15 @@ def _numbers_at_end(pieces: list[str]) -> int:
 
 
 def _numbers(pieces: list[str]) -> npt.NDArray[np.float32] | None:
-    """None: they are not all numbers, finite and of a sensible size."""
+    """The row; None unless all pieces are finite numbers of a sensible size."""
     try:
-        row = np.array(pieces, np.float64)  # what is beyond float32 is seen without a warning
+        row = np.array(pieces, np.float64)  # finds numbers beyond float32 without a warning
     except ValueError:
         return None
     return row.astype(np.float32) if len(row) and (np.abs(row) <= LARGEST).all() else None
 
 
-def _of_tensors(path: Path, places: dict[str, int]) -> Found:
+def _of_tensors(path: Path, places: dict[str, int]) -> Vectors:
     from safetensors import SafetensorError
     from safetensors.torch import load_file  # numpy has no bf16
 
@@ -95,20 +95,20 @@ def _of_tensors(path: Path, places: dict[str, int]) -> Found:
         tables = [table for table in load_file(path).values() if table.ndim == 2]
     except (OSError, SafetensorError) as error:
         raise DataError(f"{path}: the vectors cannot be read ({error}): choose another file") from None
-    names = _names_beside(path)
+    names = _words_of_table(path)
     if len(tables) != 1 or len(tables[0]) != len(names):
         raise DataError(f"{path}: must hold one table with a row for each of its {len(names):,} words")
     if not tables[0].shape[1]:
         raise DataError(f"{path}: its vectors have no numbers: choose another file")
-    chosen = [(places[word], row) for row, word in enumerate(names) if word in places]
-    at = np.array(chosen, np.int64).reshape(-1, 2)
+    pairs = [(places[word], row) for row, word in enumerate(names) if word in places]
+    at = np.array(pairs, np.int64).reshape(-1, 2)
     vectors = tables[0][at[:, 1]].float()
     if not (vectors.abs() <= LARGEST).all():
         raise DataError(f"{path}: has numbers that are not finite, or too large: choose another file")
     return at[:, 0], vectors.numpy()
 
 
-def _names_beside(path: Path) -> list[str]:
+def _words_of_table(path: Path) -> list[str]:
     plain, tokenizer = path.with_name("vocab.txt"), path.with_name("tokenizer.json")
     try:
         if plain.is_file():

@@ -1,8 +1,8 @@
-"""Words of texts as numbers, and their vectors.
+"""Words of texts as ids, and their vectors.
 
 0            padding
-1            any word outside the vocabulary, where such words are kept
-2, 3, …      the words of the vocabulary, by alphabet
+1            words outside the vocabulary, where they are kept
+2, 3, …      the words of the vocabulary, in alphabetical order
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FIRST = 2
 
 @dataclass(frozen=True)
 class WordsConfig(Config):
-    """The vocabulary and the vectors of its words."""
+    """The vocabulary and its word vectors."""
 
     lowercase: bool = setting(True, "convert texts to lower case first")
     shortest_word: int = setting(1, "ignore words of fewer characters", at_least=1)
@@ -68,13 +68,13 @@ class WordsConfig(Config):
 
 
 class Words:
-    """A vocabulary. Words are cut and counted by the native TF-IDF."""
+    """A vocabulary. The native TF-IDF finds and counts the words."""
 
     def __init__(self, config: WordsConfig, tfidf: Tfidf, kept: npt.NDArray[np.int32] | None = None) -> None:
         self.config = config
         self.tfidf = tfidf
         self.kept = kept
-        """The terms of the vocabulary file, where there is one."""
+        """Terms that are in the vocabulary file, if there is one."""
 
     @classmethod
     def fit(cls, texts: Strings, config: WordsConfig, threads: int) -> Words:
@@ -84,26 +84,26 @@ class Words:
         except (DataError, ConfigError):
             if (config.min_df, config.max_df) != (WordsConfig.min_df, WordsConfig.max_df):
                 raise
-            # So few texts share no word: each keeps its own, unless other limits were asked for.
+            # With so few texts that they share no word, all words are kept, unless min_df or max_df is set.
             tfidf = Tfidf(settings.replace_settings({"min_df": 1})).fit(texts, threads)
         kept = None
         if config.vocabulary is not None:
-            kept = _listed(Path(config.vocabulary), tfidf)
+            kept = _terms_in_file(Path(config.vocabulary), tfidf)
         return cls(config, tfidf, kept)
 
     def __len__(self) -> int:
-        """How many numbers there are, padding and unknown included."""
+        """Number of ids, those of padding and unknown words included."""
         return FIRST + (self.tfidf.n_features if self.kept is None else len(self.kept))
 
     def names(self) -> list[str]:
-        """The words behind `FIRST`, `FIRST` + 1, …"""
+        """The words with the ids `FIRST`, `FIRST` + 1, …"""
         vocabulary = self.tfidf.vocabulary
         return list(vocabulary if self.kept is None else vocabulary.take(self.kept))
 
     def numbers(
         self, texts: Strings, longest: int, threads: int
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-        """``indptr, numbers`` of the words of each text, cut off after ``longest``."""
+        """``indptr, ids`` of the words of each text, at most ``longest``."""
         unknown = UNKNOWN if self.config.unknown == "mark" else None
         if self.kept is None:
             return self.tfidf.words(texts, first=FIRST, unknown=unknown, longest=longest, threads=threads)
@@ -117,7 +117,7 @@ class Words:
         return _cut(indptr, table[numbers], longest)
 
     def embedding(self) -> nn.Embedding:
-        """New vectors: pretrained ones where there are some, others random with the same spread."""
+        """Initial vectors: pretrained where available, the others random with the same standard deviation."""
         layer = nn.Embedding(len(self), self.config.dimension, padding_idx=PADDING)
         spread = self.config.spread
         if self.config.vectors is not None:
@@ -146,23 +146,21 @@ class Words:
         return cls(config, tfidf, kept)
 
 
-def _listed(path: Path, tfidf: Tfidf) -> npt.NDArray[np.int32]:
+def _terms_in_file(path: Path, tfidf: Tfidf) -> npt.NDArray[np.int32]:
     try:
-        wanted = set(path.read_text("utf-8").split())
+        words = set(path.read_text("utf-8").split())
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: the vocabulary cannot be read ({error})") from None
-    chosen = [place for place, word in enumerate(tfidf.vocabulary) if word in wanted]
-    if not chosen:
-        raise DataError(
-            f"{path}: lists none of the words of the texts: give one word per line, in lower case"
-        )
-    return np.array(chosen, np.int32)
+    kept = [place for place, word in enumerate(tfidf.vocabulary) if word in words]
+    if not kept:
+        raise DataError(f"{path}: lists none of the words of the texts: list some, one per line")
+    return np.array(kept, np.int32)
 
 
 def _cut(
     indptr: npt.NDArray[np.int64], numbers: npt.NDArray[np.int32], longest: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-    """Without negative numbers, and at most ``longest`` in a row."""
+    """Drops negative ids, and all after the first ``longest`` of a row."""
     row = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     row, numbers = row[numbers >= 0], numbers[numbers >= 0]
     starts = np.searchsorted(row, np.arange(len(indptr)))

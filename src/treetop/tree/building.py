@@ -18,13 +18,13 @@ from .label_vectors import used_vectors
 
 
 def member_seeds(seed: int, count: int) -> list[int]:
-    """A seed for each tree: the given one for the first, others that a next ``seed`` will not meet."""
+    """A seed for each tree: the given one first, then seeds far from other values of ``seed``."""
     return [seed + (number << 32) for number in range(count)]
 
 
 def level_sizes(labels: int, leaf_size: int, branching: int, top: int | None = None) -> list[int]:
-    """Clusters per level, from the top: 2^⌈log2(labels / leaf_size)⌉ at the bottom, then ``branching`` of
-    them joined again and again until at most ``top`` (``branching`` unless told) are left.
+    """Clusters per level, from the top: 2^⌈log2(labels / leaf_size)⌉ on the lowest level, then divided by
+    ``branching`` until at most ``top`` (by default ``branching``) are left.
     """
     if labels <= leaf_size:
         return []
@@ -44,7 +44,7 @@ def trees_of(
     text_vectors: sparse.csr_matrix | None = None,
     threads: int,
 ) -> list[LabelTree]:
-    """One tree per seed, over the labels that have examples; the others could never be learned."""
+    """One tree per seed, over the labels that have examples: others cannot be trained."""
     used, vectors = used_vectors(X, Y, config, text_vectors=text_vectors, threads=threads)
     trees = [build_tree(vectors, config, seed=seed, threads=threads) for seed in seeds]
     return [LabelTree(tree.offsets, used[tree.labels].astype(np.int32)) for tree in trees]
@@ -92,7 +92,7 @@ def build_tree(vectors: sparse.csr_matrix, config: TreeConfig, *, seed: int, thr
 def _cluster_sizes(labels: int, config: TreeConfig) -> list[int]:
     if config.levels is None:
         sizes = level_sizes(labels, config.leaf_size, config.branching, config.top)
-        return [size for size in sizes if size < labels]  # a power of two may pass the number of labels
+        return [size for size in sizes if size < labels]  # a power of two may exceed the number of labels
     sizes = [size for size in config.levels if size != labels]
     if sizes and sizes[-1] > labels:
         raise ConfigError(

@@ -8,14 +8,14 @@ from ..config import Config, setting
 from ..errors import ConfigError
 
 FROM_EXAMPLES = ("pifa", "co-occurrence", "both")
-"""Label vectors that the training examples give; the others need label texts."""
+"""Label vectors from the training examples; the others need label texts."""
 MANY = 100_000
-"""Labels from which on an unbalanced tree of no given depth has a third level of clusters."""
+"""Labels from which on an unbalanced tree without a given depth has a third level of clusters."""
 
 
 @dataclass(frozen=True)
 class ClusteringConfig(Config):
-    """How labels are clustered, whatever the shape of their tree."""
+    """Label clustering, whatever the shape of the tree."""
 
     spherical: bool = setting(True, "cluster by cosine to normalised centres; false: by distance to means")
     iterations: int = setting(20, "maximum k-means iterations", at_least=1)
@@ -45,7 +45,7 @@ class ClusteringConfig(Config):
 
 @dataclass(frozen=True)
 class TreeConfig(ClusteringConfig):
-    """How labels are clustered into a tree."""
+    """Label clustering, and the shape of the tree."""
 
     kind: str = setting(
         "balanced",

@@ -1,4 +1,4 @@
-"""New labels in a label tree that stays as it is."""
+"""Adds new labels to a label tree whose clusters do not change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .label_tree import LabelTree
 from .label_vectors import used_vectors
 
 BLOCK = 1024
-"""New labels that are compared with all clusters at a time: all at once could be billions of pairs."""
+"""New labels compared with all clusters at a time: all at once could be billions of pairs."""
 
 
 def nearest_clusters(
@@ -23,7 +23,7 @@ def nearest_clusters(
     labels: npt.NDArray[np.int64],
     vectors: sparse.csr_matrix,
 ) -> npt.NDArray[np.int64]:
-    """For each new label the lowest cluster with the most similar centre; the smallest, if none is similar.
+    """For each new label the lowest cluster with the most similar centre, or the smallest if none is similar.
 
     ``vectors`` has a row of unit length for each of ``labels`` (ascending ids), old and new. A centre is the
     sum of its labels' vectors, scaled to unit length.
@@ -46,7 +46,7 @@ def nearest_clusters(
 def with_labels(tree: LabelTree, new: npt.NDArray[np.int64], clusters: npt.NDArray[np.int64]) -> LabelTree:
     """The tree with new labels as the last children of the given lowest clusters, in the given order.
 
-    Old labels keep their number inside their cluster, and all nodes above keep theirs.
+    Old labels keep their places inside their clusters, and all nodes above keep theirs.
     """
     parents = np.append(tree.parents(tree.depth - 1), clusters)
     order = np.argsort(parents, kind="stable")
@@ -64,7 +64,7 @@ def grown_trees(
     text_vectors: sparse.csr_matrix | None = None,
     threads: int,
 ) -> list[LabelTree]:
-    """The trees with the labels of ``Y`` that they lack, each in the lowest cluster most like it."""
+    """The trees with the labels of ``Y`` that they lack, each in its most similar lowest cluster."""
     used = np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
     new = np.setdiff1d(used, trees[0].labels)
     if not len(new):

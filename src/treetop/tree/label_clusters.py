@@ -1,4 +1,4 @@
-"""`LabelClusters`: labels in clusters, and clusters in larger ones, as networks see a label tree."""
+"""`LabelClusters`: a label tree in the form that networks use."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Parents = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class LabelClusters:
-    """The parent of every node, level by level from the top; the nodes of the last level are the labels."""
+    """The parent of every node, level by level from the top; the last level is the labels."""
 
     parents: tuple[Parents, ...]
 
@@ -42,16 +42,16 @@ class LabelClusters:
         seed: int,
         threads: int,
     ) -> LabelClusters:
-        """``sizes``: the clusters of each level above the labels. Every label must have an example."""
-        wanted = TreeConfig(**dataclasses.asdict(config), levels=tuple(sizes))
-        tree = trees_of(X, Y, wanted, seeds=[seed], text_vectors=text_vectors, threads=threads)[0]
+        """``sizes``: clusters per level above the labels. Every label must have an example."""
+        settings = TreeConfig(**dataclasses.asdict(config), levels=tuple(sizes))
+        tree = trees_of(X, Y, settings, seeds=[seed], text_vectors=text_vectors, threads=threads)[0]
         parents = [tree.parents(level) for level in range(tree.depth)]
         of_label = np.empty(Y.shape[1], np.int64)
         of_label[tree.labels] = parents[-1]
         return cls((*parents[:-1], of_label))
 
     def __len__(self) -> int:
-        """Levels, that of the labels included."""
+        """Number of levels, that of the labels included."""
         return len(self.parents)
 
     @property
@@ -60,7 +60,7 @@ class LabelClusters:
         return [len(level) for level in self.parents]
 
     def tree(self, labels: npt.NDArray[np.int64]) -> LabelTree:
-        """The same as a label tree; ``labels``: the id of each label."""
+        """The clusters as a `LabelTree`; ``labels``: the id of each label."""
         above = [1, *self.sizes[:-1]]
         counts = [np.bincount(up, minlength=nodes) for up, nodes in zip(self.parents, above, strict=True)]
         offsets = tuple(np.append(0, np.cumsum(count)) for count in counts)
@@ -75,7 +75,7 @@ class LabelClusters:
         return chain
 
     def counts(self, Y: sparse.csr_matrix) -> list[npt.NDArray[np.int64]]:
-        """The number of texts that have each node, level by level."""
+        """Number of texts with each node, level by level."""
         return [np.bincount(level.indices, minlength=level.shape[1]) for level in self.relevance(Y)]
 
     def state(self) -> dict[str, npt.NDArray]:
@@ -84,7 +84,7 @@ class LabelClusters:
 
     @classmethod
     def from_state(cls, arrays: Mapping[str, npt.NDArray], labels: int) -> LabelClusters:
-        """The inverse of `state`, for that number of labels."""
+        """The inverse of `state`, for a model with that number of labels."""
         parents = tuple(_stored_levels(arrays))
         nodes = 1
         for level in parents:

@@ -18,8 +18,8 @@ from ..strings import Strings
 class LabelTree:
     """Clusters of clusters of labels, all labels at the same depth.
 
-    Node ``p`` of a level owns the nodes ``offsets[t][p] … offsets[t][p + 1]`` of the level below, so children
-    are neighbours. The nodes of the last level are positions in `labels`, which gives the label id.
+    Node ``p`` of a level has the children ``offsets[t][p] … offsets[t][p + 1]`` in the level below, so
+    siblings are adjacent. The nodes of the last level are positions in `labels`, which holds the label ids.
     """
 
     offsets: tuple[npt.NDArray[np.int64], ...]
@@ -39,7 +39,7 @@ class LabelTree:
             raise DataError("a label occurs twice in the label tree: list each label once")
 
     def check_ids(self, labels: int) -> None:
-        """Refuses a tree whose label ids do not lie below ``labels``."""
+        """Raises an error unless all label ids are below ``labels``."""
         if len(self.labels) and (self.labels.min() < 0 or self.labels.max() >= labels):
             raise DataError(f"the label tree has label ids outside 0…{labels - 1}")
 
@@ -57,7 +57,7 @@ class LabelTree:
         return f"LabelTree({'-'.join(map(str, self.sizes))})"
 
     def parents(self, level: int) -> npt.NDArray[np.int64]:
-        """The parent of every node of a level (level 0 hangs below the root)."""
+        """The parent of every node of a level (level 0 is below the root)."""
         offsets = self.offsets[level]
         return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
 
@@ -93,7 +93,7 @@ class LabelTree:
     def title(
         self, level: int, node: int, names: Strings, counts: npt.NDArray[np.int64] | None = None
     ) -> str:
-        """A label's name; of a cluster, how many labels it has and the most frequent of them."""
+        """A label's name; for a cluster its number of labels and the most frequent of them."""
         members = self.members(level, node)
         if level + 1 == self.depth:
             return names[int(members[0])]
@@ -104,7 +104,7 @@ class LabelTree:
     def draw(
         self, names: Strings, counts: npt.NDArray[np.int64] | None = None, *, depth: int = 2, width: int = 6
     ) -> Iterator[str]:
-        """Lines that picture the top of the tree; a cluster shows its most frequent labels."""
+        """A drawing of the top of the tree, line by line; clusters show their most frequent labels."""
 
         def below(level: int, first: int, last: int, indent: str) -> Iterator[str]:
             for node in range(first, min(last, first + width)):
@@ -139,16 +139,16 @@ class LabelTree:
 
     @classmethod
     def from_parents(cls, parents: Mapping[str, str | None], labels: Strings) -> LabelTree:
-        """A taxonomy: the parent of every label and inner node by name, None (or absent) at the top.
+        """From a taxonomy: the parent of every label and inner node by name, None (or absent) at the top.
 
-        Branches of different depth are carried down to the deepest; a label that has children of its own also
-        becomes a leaf below itself. Labels the taxonomy does not name hang below the root.
+        Shorter branches are extended to the depth of the deepest; a label with children also becomes a leaf
+        below itself. Labels that the taxonomy does not name are children of the root.
         """
         paths = [_ancestry(name, parents) for name in labels]
         inner = {name for path in paths for name in path[:-1]}
         paths = [[*path, path[-1]] if path[-1] in inner else path for path in paths]
         depth = max((len(path) for path in paths), default=1)
-        # Pad short branches with their own leaf, so that every label stands at the same depth.
+        # Pad short branches with their own leaf, so that all labels are at the same depth.
         padded = [tuple(path + [path[-1]] * (depth - len(path))) for path in paths]
         order = sorted(range(len(padded)), key=padded.__getitem__)
         sorted_paths = [padded[index] for index in order]

@@ -1,4 +1,4 @@
-"""Vectors of labels, by which they are clustered."""
+"""Label vectors, for clustering the labels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..sparse import csr_arrays, normalize_rows, transpose
 from .config import FROM_EXAMPLES, TreeConfig
 
 VECTOR_ENTRIES = 400_000_000
-"""Of all label vectors together at most (8 bytes each): beyond 400,000 labels each has fewer than 1000."""
+"""Maximum entries of all label vectors (8 bytes each): above 400,000 labels, fewer than 1000 per label."""
 
 
 def pifa(
@@ -29,8 +29,8 @@ def pifa(
 ) -> sparse.csr_matrix:
     """Label vectors by positive instance feature aggregation: z_l = v_l / ‖v_l‖ with v_l = Σ_i Y_il φ(x_i).
 
-    With ``share_rows`` the rows of Y are scaled to unit length first. Then features of fewer than ``min_df``
-    rows of X are left out, and of a label's other entries the ``size`` largest are kept (0: all).
+    With ``share_rows``, the rows of Y are scaled to unit length first. Features in fewer than ``min_df``
+    rows of X are left out, and each label keeps the ``size`` largest of its other entries (0: all).
     """
     weights = normalize_rows(Y) if share_rows else Y
     with step("Label vectors") as progress:
@@ -44,7 +44,7 @@ def pifa(
 def example_vectors(
     config: TreeConfig, X: sparse.csr_matrix, Y: sparse.csr_matrix, *, threads: int
 ) -> sparse.csr_matrix:
-    """Label vectors (unit rows): sums over each label's examples of their features, their labels, or both."""
+    """Label vectors (unit rows): for each label the sum of its examples' features, labels, or both."""
 
     def summed(rows: sparse.csr_matrix) -> sparse.csr_matrix:
         return pifa(
@@ -67,7 +67,7 @@ def example_vectors(
 def label_vectors(
     config: TreeConfig, vectors: sparse.csr_matrix, text_vectors: sparse.csr_matrix | None
 ) -> sparse.csr_matrix:
-    """`example_vectors` and label-text vectors (both with unit rows) joined as the config says."""
+    """`example_vectors` and label-text vectors (both with unit rows), combined as the settings say."""
     if config.vectors in FROM_EXAMPLES:
         return vectors
     if text_vectors is None:
@@ -91,9 +91,9 @@ def used_vectors(
     text_vectors: sparse.csr_matrix | None = None,
     threads: int,
 ) -> tuple[npt.NDArray[np.int64], sparse.csr_matrix]:
-    """The labels that have examples, and their vectors.
+    """The labels with examples, and their vectors.
 
-    ``text_vectors``: features of the labels' own texts, a row for each column of ``Y``.
+    ``text_vectors``: features of the labels' own texts, a row per column of ``Y``.
     """
     used = np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
     vectors = example_vectors(config, X, Y[:, used], threads=threads)

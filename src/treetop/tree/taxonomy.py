@@ -1,4 +1,4 @@
-"""A label tree that somebody drew: one parent for each node, in a file."""
+"""Taxonomies from files: one parent for each node."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..errors import DataError
 
 
 def read_taxonomy(path: str | os.PathLike[str]) -> dict[str, str | None]:
-    """A taxonomy file: ``node<TAB>parent`` on each line; an empty parent is the top."""
+    """Reads a taxonomy file: ``node<TAB>parent`` on each line; an empty parent is the top."""
     parents: dict[str, str | None] = {}
     with Input(path) as source:
         for number, line in source.lines():
