@@ -9,7 +9,7 @@ import pickle
 import re
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pytest
@@ -371,9 +371,13 @@ DAMAGES = {
 }
 
 
-def one_of_each_role(names: Iterable[str]) -> Iterable[str]:
-    """The first of names that differ in numbers only, such as the weights of all layers."""
-    return {re.sub(r"\d+", "#", name): name for name in reversed(list(names))}.values()
+def one_of_each_role(arrays: Mapping[str, np.ndarray]) -> Iterable[str]:
+    """The first of arrays whose names differ in numbers only, or that all are an encoder's weights."""
+    roles: dict[tuple[str, int], str] = {}
+    for name, array in arrays.items():
+        role = re.sub(r"\d+", "#", re.sub(r"(?<=\.transformer\.).*\.", "", name))
+        roles.setdefault((role, array.ndim), name)
+    return roles.values()
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
