@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import os
 from pathlib import Path
 
@@ -16,6 +17,44 @@ from commands import call
 
 # Reference data sets that lie beside the checkout on our machines; tests that need them skip elsewhere.
 SHARED = Path(os.environ.get("TREETOP_SHARED", Path(__file__).parents[2] / "shared"))
+
+
+# Tests of the native core, many of which ask for several threads and compare with one.
+ON_ALL_CORES = (
+    *("test_linear", "test_losses", "test_native", "test_neighbours", "test_packed", "test_tfidf"),
+    *("test_tree", "test_tree_methods", "test_update", "test_words", "test_xmc"),
+)
+CORES = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+
+
+def pytest_configure(config):
+    """A worker of pytest-xdist, and what it starts, keeps to one core, so to one thread by default."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw")
+    if worker and CORES:
+        os.sched_setaffinity(0, {sorted(CORES)[int(worker) % len(CORES)]})
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.stem in ON_ALL_CORES:
+            item.add_marker(pytest.mark.usefixtures("all_cores"))
+
+
+def pytest_collection_finish(session):
+    """The modules imported by now stay: searching them for garbage after each trial would take most of it."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="module")
+def all_cores():
+    if not CORES:
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, CORES)
+    yield
+    os.sched_setaffinity(0, before)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -14,12 +15,17 @@ from doc_blocks import PLAIN, ROOT, RUN, Block, blocks, pages, prose
 from doc_files import write_files
 from doc_hooks import page_with
 from doc_server import DocServer
+from treetop.data.builtin import docstrings, python_docs
 from treetop.methods import METHODS
+from treetop.neural.training import Training
 
 LARGEST_SHARE_NOT_RUN = 1 / 4
 ALL = [block for page in pages() for block in blocks(page)]
 RUNNABLE = [block for block in ALL if block.language in RUN]
 NOT_RUN = [block for block in RUNNABLE if block.marker == "not run"]
+PACKAGES = frozenset(
+    ["asyncio", "email", "http", "json", "logging", "multiprocessing", "threading", "unittest"]
+)
 
 
 def name_of(page: Path) -> str:
@@ -29,8 +35,21 @@ def name_of(page: Path) -> str:
 # -- blocks --------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def little_to_do(monkeypatch):
+    """Networks train for two epochs at most, and only some of Python's documentation is read."""
+    begin = Training.__init__
+
+    def begin_short(self, *arguments, epochs, **named):
+        begin(self, *arguments, epochs=min(epochs, 2), **named)
+
+    monkeypatch.setattr(Training, "__init__", begin_short)
+    monkeypatch.setattr(sys, "stdlib_module_names", PACKAGES)
+    monkeypatch.setattr(python_docs, "installed", lambda packages: docstrings.installed(()))
+
+
 @pytest.mark.parametrize("page", [page for page in pages() if blocks(page)], ids=name_of)
-def test_page_runs(page, tmp_path, monkeypatch):
+def test_page_runs(page, tmp_path, monkeypatch, little_to_do):
     """Its blocks from top to bottom, in one folder and one namespace."""
     monkeypatch.chdir(tmp_path)
     write_files(tmp_path, page.read_text("utf-8"))

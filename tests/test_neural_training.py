@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -191,22 +190,18 @@ def write_jsonl(path, data: Dataset) -> None:
             file.write(json.dumps({"text": data.texts[row], "labels": data.labels_of(row)}) + "\n")
 
 
-def command(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "treetop", *map(str, arguments)]
-
-
-def train_command(folder, **settings) -> list[str]:
+def train_arguments(folder, **settings) -> list[str]:
     quick = {**QUICK, "filter_sizes": 2, "max_length": 20} | settings
     pairs = [item for name, value in quick.items() for item in ("--set", f"{name}={value}")]
-    return command(
-        "train", folder / "train.jsonl", "--method", "kim-cnn", "--model", folder / "model", *pairs
-    )
+    model = ("--method", "kim-cnn", "--model", str(folder / "model"))
+    return ["train", str(folder / "train.jsonl"), *model, *pairs]
 
 
-def test_a_process_that_is_killed_ends_the_same_when_it_is_resumed(train, tmp_path):
+@pytest.mark.process
+def test_a_process_that_is_killed_ends_the_same_when_it_is_resumed(train, tmp_path, run):
     write_jsonl(tmp_path / "train.jsonl", train)
-    started = train_command(tmp_path, epochs=12, save_every=0)
-    process = subprocess.Popen(started, stderr=subprocess.DEVNULL)
+    arguments = train_arguments(tmp_path, epochs=12, save_every=0)
+    process = subprocess.Popen([sys.executable, "-m", "treetop", *arguments], stderr=subprocess.DEVNULL)
     unfinished = tmp_path / "model.unfinished"
     until = time.monotonic() + 120
     while not list(unfinished.glob("network-*")):
@@ -216,99 +211,12 @@ def test_a_process_that_is_killed_ends_the_same_when_it_is_resumed(train, tmp_pa
     process.wait()
     assert not (tmp_path / "model").exists()
     assert max(int(state.suffix[1:]) for state in unfinished.glob("network-*.*")) < 12 * 8
-    done = subprocess.run([*started, "--resume"], check=True, capture_output=True, text=True)
-    assert ", resumed after " in done.stderr and "starts from scratch" not in done.stderr
+    done = run(*arguments, "--resume", quiet=False)
+    assert done.code == 0 and ", resumed after " in done.err and "starts from scratch" not in done.err
     assert not unfinished.exists()
     resumed = treetop.load(tmp_path / "model")
-    subprocess.run(started, check=True, capture_output=True)
+    assert run(*arguments).code == 0
     assert equal(resumed, treetop.load(tmp_path / "model"))
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="gloo on Windows has no file rendezvous here")
-def test_two_processes_train_the_same_network(train, tmp_path):
-    write_jsonl(tmp_path / "train.jsonl", train)
-    settings = {"epochs": 3, "embedding_dropout": 0, "dropout": 0, "optimizer": "sgd", "learning_rate": 0.1}
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    alone = train_command(tmp_path, **settings)
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    subprocess.run([*launch, "-m", *alone[2:]], check=True, capture_output=True, timeout=200, env=environment)
-    together = treetop.load(tmp_path / "model")
-    subprocess.run(alone, check=True, capture_output=True)
-    single = treetop.load(tmp_path / "model")
-    for name, value in weights(single).items():
-        torch.testing.assert_close(weights(together)[name], value, rtol=1e-4, atol=1e-6)
-
-
-IN_PROCESSES = """
-import sys
-import torch
-import treetop
-from treetop import checkpoints
-from treetop.machine import is_main_process, process_rank
-from treetop.neural.training import Training
-
-data, kept, settings, steps = treetop.read(sys.argv[1]), sys.argv[2], eval(sys.argv[3]), int(sys.argv[4])
-save_every = 1e9 if process_rank() else 0  # clocks differ
-model = treetop.make("kim-cnn", **settings, save_every=save_every)
-move = Training._move
-
-def stopping(self):
-    if self.progress.step == steps:
-        raise SystemExit
-    move(self)
-
-Training._move = stopping
-with checkpoints.keeping(kept, resume=True):
-    model.fit(data, validation=data)
-    if is_main_process():
-        torch.save(model.network.state_dict(), kept + ".pt")
-"""
-SPARSE = """
-import sys
-import torch
-from torch import nn
-from treetop.machine import is_main_process, process_rank
-from treetop.neural import distributed
-
-distributed.join(torch.device("cpu"))
-table, plain = nn.Embedding(3, 2, sparse=True), nn.Linear(2, 1)
-if is_main_process():
-    plain(table(torch.tensor([1]))).sum().backward()
-distributed.sum_gradients(nn.ModuleList([table, plain]))
-found = table.weight.grad.to_dense(), plain.bias.grad, plain.weight.detach()
-torch.save(found, f"{sys.argv[1]}{process_rank()}")
-"""
-
-
-def in_two_processes(folder, script: str, *arguments: object) -> None:
-    (folder / "script.py").write_text(script)
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    command = [*launch, folder / "script.py", *arguments]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    subprocess.run(list(map(str, command)), check=True, capture_output=True, timeout=100, env=environment)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="gloo on Windows has no file rendezvous here")
-def test_two_processes_that_are_killed_end_the_same_when_they_are_resumed(train, tmp_path):
-    data = tmp_path / "train.jsonl"
-    write_jsonl(data, train)
-    settings = QUICK | {"epochs": 3, "batch_size": 15}
-    in_two_processes(tmp_path, IN_PROCESSES, data, tmp_path / "whole", settings, -1)
-    in_two_processes(tmp_path, IN_PROCESSES, data, tmp_path / "killed", settings, 11)
-    assert not (tmp_path / "killed.pt").exists()
-    in_two_processes(tmp_path, IN_PROCESSES, data, tmp_path / "killed", settings, -1)
-    whole, resumed = (torch.load(tmp_path / f"{name}.pt", weights_only=True) for name in ("whole", "killed"))
-    assert all(torch.equal(resumed[name], value) for name, value in whole.items())
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="gloo on Windows has no file rendezvous here")
-def test_a_process_without_texts_adds_nothing_to_a_table(tmp_path):
-    in_two_processes(tmp_path, SPARSE, tmp_path / "rank")
-    for rank in (0, 1):
-        table, bias, _ = torch.load(tmp_path / f"rank{rank}", weights_only=True)
-        _, _, weight = torch.load(tmp_path / "rank0", weights_only=True)
-        assert torch.equal(table[1], weight[0]) and not table[[0, 2]].any()
-        assert bias.item() == 1
 
 
 def test_memory_that_runs_out_halves_the_micro_batch(train, monkeypatch):
@@ -403,12 +311,10 @@ def test_without_torch(tmp_path):
     ]
 
 
-def test_info_tells_of_the_network(train, tmp_path):
+def test_info_tells_of_the_network(train, tmp_path, run):
     model = fitted(train, epochs=2)
     model.save(tmp_path / "model")
-    shown = subprocess.run(
-        command("info", tmp_path / "model"), capture_output=True, text=True, check=True
-    ).stdout
+    shown = run("info", tmp_path / "model").out
     assert f"(words {12 * len(model.reader.words):,}, filters 300, head 78)" in " ".join(shown.split())
     assert "2 epochs, best epoch 2" in " ".join(shown.split())
 

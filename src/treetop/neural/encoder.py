@@ -17,6 +17,7 @@ import torch
 import transformers
 from torch import Tensor, nn
 from torch.func import functional_call
+from torch.overrides import TorchFunctionMode
 
 from ..errors import ModelError
 from .batches import Batch
@@ -191,12 +192,27 @@ def _forget_narrowed(encoder: Encoder, _: Any) -> None:
     encoder._narrowed = {}
 
 
+RANDOM = ("normal_", "uniform_", "trunc_normal_", "kaiming_uniform_", "xavier_normal_", "xavier_uniform_")
+"""Functions that fill a tensor with random numbers: most of the time that building a transformer takes."""
+
+
+class _WithoutRandomWeights(TorchFunctionMode):
+    """Leaves weights as allocated. Buffers that no model folder holds, such as positions, are computed."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        named = kwargs or {}
+        if getattr(func, "__name__", "") in RANDOM:
+            return args[0] if args else named["tensor"]
+        return func(*args, **named)
+
+
 def rebuilt(config: EncoderConfig, arrays: Mapping[str, npt.NDArray]) -> Encoder:
-    """An encoder with the configuration of `Encoder.description`; its weights are about to be replaced."""
+    """An encoder with the configuration of `Encoder.description`, whose weights must be loaded next."""
     try:
         described: dict[str, Any] = json.loads(np.ascontiguousarray(arrays["config"]).tobytes())
         shape = transformers.AutoConfig.for_model(**described["config"])
-        transformer: Any = transformers.AutoModel.from_config(shape, **attention_of(config))  # type: ignore[no-untyped-call]
+        with _WithoutRandomWeights():
+            transformer: Any = transformers.AutoModel.from_config(shape, **attention_of(config))  # type: ignore[no-untyped-call]
         return Encoder(transformer.float(), config, int(described["padding"]))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(f"the encoder of the model is damaged ({error}): train it again") from None
