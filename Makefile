@@ -1,5 +1,7 @@
 # make demo    install into .venv, train on embedded data, label a few queries
 # make test    install what the tests need, check format, lint and types, run all tests
+# make quick   the same without C++, browser, server processes and long trainings
+# make coverage     all tests, with the share of lines and branches that they run, into build/coverage
 # make docs    build the documentation site into build/site
 # make browser      install a browser for the tests of the web page, if permitted
 # make screenshots  take the screenshots of that page, into docs/images/
@@ -15,14 +17,37 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 NATIVE := CMakeLists.txt pyproject.toml $(wildcard cpp/*.?pp cpp/*.py cpp/bindings/*.?pp cpp/kernels/*.?pp)
 
-.PHONY: demo test stub docs browser screenshots bench bench-scale bench-serving format lint types cpp-test cpp-test-arm \
-    clean
+.PHONY: demo test quick quick-tests coverage cpp-coverage stub docs browser screenshots bench bench-scale bench-serving format \
+    lint types cpp-test cpp-test-arm clean
 
 demo: $(VENV)/.installed
 	$(BIN)/treetop demo
 
-test: $(VENV)/.installed-test lint types cpp-test browser
-	$(BIN)/python -m pytest
+# Each worker keeps to one core and to one thread where a test asks for no other number: see tests/conftest.py.
+WORKERS ?= 2
+PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
+CPP_TESTS = PATH="$(abspath $(BIN)):$$PATH" cmake -S . -G Ninja -DTREETOP_TESTS=ON \
+    -DPython_EXECUTABLE="$(abspath $(BIN))/python"
+
+test: $(VENV)/.installed-test browser
+	$(MAKE) --no-print-directory --jobs 2 lint types cpp-test
+	$(PYTEST)
+
+quick: $(VENV)/.installed-test
+	$(MAKE) --no-print-directory --jobs 3 lint types quick-tests
+
+quick-tests: $(VENV)/.installed-test
+	$(PYTEST) -m "not browser and not process and not minilm and not slow"
+
+coverage: $(VENV)/.installed-test browser cpp-coverage
+	$(PYTEST) --cov --cov-report=term --cov-report=html
+
+# The lines and branches of the core that the C++ tests run.
+cpp-coverage: $(VENV)/.installed-test
+	$(CPP_TESTS) -B build/cpp-coverage -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=--coverage >/dev/null
+	PATH="$(abspath $(BIN)):$$PATH" cmake --build build/cpp-coverage
+	PATH="$(abspath $(BIN)):$$PATH" ctest --test-dir build/cpp-coverage --output-on-failure
+	$(BIN)/gcovr --root . --filter cpp/ --exclude cpp/tests/ --merge-lines build/cpp-coverage
 
 browser:
 	@sh tests/get_browser.sh
@@ -39,17 +64,15 @@ types: $(VENV)/.installed-test
 	$(BIN)/mypy
 
 cpp-test: $(VENV)/.installed-test
-	PATH="$(abspath $(BIN)):$$PATH" cmake -S . -B build/cpp-tests -G Ninja -DTREETOP_TESTS=ON \
-	    -DPython_EXECUTABLE="$(abspath $(BIN))/python" >/dev/null
+	$(CPP_TESTS) -B build/cpp-tests >/dev/null
 	PATH="$(abspath $(BIN)):$$PATH" cmake --build build/cpp-tests
 	PATH="$(abspath $(BIN)):$$PATH" ctest --test-dir build/cpp-tests --output-on-failure
 
 # The same tests with NEON kernels, for ARM processors; needs g++-aarch64-linux-gnu and qemu-user-static.
 cpp-test-arm: $(VENV)/.installed-test
-	PATH="$(abspath $(BIN)):$$PATH" cmake -S . -B build/cpp-tests-arm -G Ninja -DTREETOP_TESTS=ON \
+	$(CPP_TESTS) -B build/cpp-tests-arm \
 	    -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ \
-	    -DCMAKE_EXE_LINKER_FLAGS=-static -DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64-static \
-	    -DPython_EXECUTABLE="$(abspath $(BIN))/python" >/dev/null
+	    -DCMAKE_EXE_LINKER_FLAGS=-static -DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64-static >/dev/null
 	PATH="$(abspath $(BIN)):$$PATH" cmake --build build/cpp-tests-arm
 	PATH="$(abspath $(BIN)):$$PATH" ctest --test-dir build/cpp-tests-arm --output-on-failure
 

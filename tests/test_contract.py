@@ -94,7 +94,15 @@ def test() -> Dataset:
     return Dataset.from_texts(texts, labels, ids=[f"t{i}" for i in range(40)], source="test")
 
 
-@pytest.fixture(scope="module", params=CASES)
+def is_slow(name: str) -> bool:
+    """Networks are, but for the smallest."""
+    return "epochs" in CASES[name] and name != "kim-cnn"
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(name, marks=pytest.mark.slow if is_slow(name) else ()) for name in CASES],
+)
 def name(request) -> str:
     return request.param
 
@@ -226,6 +234,7 @@ for folder in sys.argv[2:]:
 """
 
 
+@pytest.mark.slow
 def test_loaded_models_need_only_their_folders(train, test, tmp_path):
     """One process loads them one after another, with treetop's modules imported again for each."""
     expected = {}

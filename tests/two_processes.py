@@ -51,7 +51,7 @@ def stop_in_the_middle() -> None:
     move = Training._move
 
     def stopping(self):
-        if self.course.step == STOPPED_AT:
+        if self.progress.step == STOPPED_AT:
             raise SystemExit
         move(self)
 
