@@ -99,9 +99,7 @@ def test_a_picture_has_the_format_of_its_name(name, start, model, tmp_path):
 
 def test_pictures_that_cannot_be(model, tmp_path):
     pytest.importorskip("matplotlib")
-    with pytest.raises(
-        ConfigError, match=r"a\.jpg: the name of a picture ends with one of \.svg, \.png, \.pdf"
-    ):
+    with pytest.raises(ConfigError, match=r"a\.jpg: the name of a plot must end with \.svg, \.png, \.pdf"):
         draw_attention({"tuned": attention_views(model, TEXTS)}, "a.jpg")
     full, empty = attention_views(model, TEXTS), attention_views(model, [])
     for views in ({}, {"tuned": empty}, {"tuned": full, "published": empty}):

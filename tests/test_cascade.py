@@ -23,7 +23,7 @@ PARENTS = [np.zeros(3, np.int64), np.array([0, 0, 1, 1, 2, 2]), np.array([0, 0, 
 
 def head(**settings) -> CascadeHead:
     torch.manual_seed(0)
-    given = {"chosen": [2, 2], "dropouts": [0.0] * 3, "score": "weighted"} | settings
+    given = {"beam": [2, 2], "dropouts": [0.0] * 3, "score": "weighted"} | settings
     made = CascadeHead(4, PARENTS, **given).eval()
     for level in made.levels:
         torch.nn.init.normal_(level.bias)
@@ -86,7 +86,7 @@ def test_sparse_gradients_are_the_dense_ones():
 
 
 def test_scores_begin_with_frequencies():
-    """Children are listed in 20 or 10 of 30 texts (2 of 3, 2 of 6 chosen), or as often as a node is true."""
+    """Children of beams of 2 among 3 and 6 are listed in 20 or 10 of 30 texts, or as often as a node is."""
     made = head()
     counts = [np.array([25, 10, 6]), np.array([20, 12, 6, 4, 3, 3]), np.array([15, 5, 12, 3, 3, 4, 3, 1, 2])]
     made.start(counts, 30)

@@ -450,7 +450,7 @@ def test_help_is_derived_from_the_settings(run):
     helps = {setting.name: setting.help for setting in MethodConfig().settings()}
     assert helps["threads"][1:] in text and helps["seed"][1:] in text
     assert "treetop methods" in text and "xr-linear" in text and "parquet" in text
-    assert "Only networks depend on it, in the last bits." in text
+    assert "Results of networks depend on it in the last bits." in text
     build = " ".join(run("data", "build", "--help").out.replace("│", " ").split())
     assert "Benchmark to resemble" in build
 

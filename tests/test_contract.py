@@ -343,7 +343,7 @@ def test_one_text_only(name):
 
 
 def test_bad_training_input(name):
-    with pytest.raises(DataError, match="no examples"):
+    with pytest.raises(DataError, match="no training examples"):
         new(name).fit([], [])
     with pytest.raises(DataError, match="none of the 2 examples has a label"):
         new(name).fit(["a text", "another"], [[], []])

@@ -229,7 +229,10 @@ def command_paths() -> list[str]:
     def below(path, command):
         if hasattr(command, "commands"):
             return [
-                found for name, child in command.commands.items() for found in below(f"{path} {name}", child)
+                found
+                for name, child in command.commands.items()
+                if not child.hidden
+                for found in below(f"{path} {name}", child)
             ]
         return [path]
 

@@ -126,7 +126,7 @@ def test_a_killed_training_goes_on_to_the_same_end(
 ):
     whole = treetop.make(method, **settings).fit(train)
     moves = []
-    move = Training._move
+    move = Training._optimizer_step
 
     def dying(self):
         moves.append(1)
@@ -134,7 +134,7 @@ def test_a_killed_training_goes_on_to_the_same_end(
             raise KilledError
         move(self)
 
-    monkeypatch.setattr(Training, "_move", dying)
+    monkeypatch.setattr(Training, "_optimizer_step", dying)
     with pytest.raises(KilledError), checkpoints.keeping(tmp_path / "kept", resume=True):
         treetop.make(method, **settings).fit(train)
     with checkpoints.keeping(tmp_path / "kept", resume=True):

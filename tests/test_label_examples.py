@@ -86,7 +86,7 @@ def test_mistakes(data):
     for negatives in (data.Y, data.Y.toarray()):
         with pytest.raises(ConfigError, match="adds rows that a given matrix lacks"):
             treetop.make("xr-linear", label_examples=True, negatives="given").fit(data, negatives=negatives)
-    with pytest.raises(ConfigError, match="for methods that are given by name"):
+    with pytest.raises(ConfigError, match="for methods given by name"):
         Ensemble([treetop.XRLinear()], label_examples=True)
 
 

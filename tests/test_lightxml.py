@@ -30,7 +30,7 @@ def positives_of(*rows: list[int]) -> Positives:
 
 def head(**settings) -> ClusterHead:
     torch.manual_seed(0)
-    made = ClusterHead(5, CLUSTER_OF, **({"hidden": 3, "activation": "none", "visited": 2} | settings))
+    made = ClusterHead(5, CLUSTER_OF, **({"hidden": 3, "activation": "none", "beam": 2} | settings))
     torch.nn.init.normal_(made.labels.bias)
     return made
 

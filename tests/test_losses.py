@@ -127,7 +127,7 @@ def test_positives_outside_the_shortlist_take_part_and_threads_change_nothing(se
 def test_settings_that_do_not_fit():
     with pytest.raises(ConfigError, match="regulariser=l1 needs loss squared-hinge or logistic, not hinge"):
         LinearConfig(regulariser="l1", loss="hinge")
-    with pytest.raises(ConfigError, match="refit comes after regulariser=l1"):
+    with pytest.raises(ConfigError, match="refit=true needs regulariser=l1"):
         LinearConfig(refit=True)
     with pytest.raises(ConfigError, match="loss must be one of"):
         LinearConfig(loss="quadratic")

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import treetop
 from test_contract import ENCODED, TREES, same, topic_texts
 from treetop import Dataset, Strings, store
 from treetop.errors import ModelError
 from treetop.neural.encoder_config import EncoderConfig
+from treetop.neural.inference import InferenceSettings
 from treetop.neural.text_encoder import TextEncoder
 
 pytestmark = pytest.mark.minilm
@@ -48,7 +50,8 @@ def test_like_texts_have_like_vectors():
         ["a cat sleeps on the sofa", "a kitten naps on the couch", "interest rates rose again"]
     )
     encoder = TextEncoder.pretrained(EncoderConfig(encoder=str(FOLDER)), 256)
-    found = encoder.vectors(encoder.tokens(texts), batch_size=8, device="cpu", precision="fp32", threads=1)
+    inference = InferenceSettings(8, torch.device("cpu"), torch.float32)
+    found = encoder.vectors(encoder.tokens(texts), inference, threads=1)
     unit = found / np.linalg.norm(found, axis=1, keepdims=True)
     assert found.shape == (3, 384)
     assert unit[0] @ unit[1] > 0.6

@@ -144,7 +144,7 @@ def test_a_killed_training_ends_the_same_when_it_is_resumed(
     settings = {"validation_set": test, "epochs": 4} | settings
     wanted = fitted(train, **settings)
     moves = []
-    move = Training._move
+    move = Training._optimizer_step
 
     def dying(self):
         moves.append(1)
@@ -152,7 +152,7 @@ def test_a_killed_training_ends_the_same_when_it_is_resumed(
             raise KilledError
         move(self)
 
-    monkeypatch.setattr(Training, "_move", dying)
+    monkeypatch.setattr(Training, "_optimizer_step", dying)
     with pytest.raises(KilledError), checkpoints.keeping(tmp_path / "kept", resume=True):
         fitted(train, **settings)
     with checkpoints.keeping(tmp_path / "kept", resume=True):

@@ -174,12 +174,12 @@ def test_save_and_load(model, data, tmp_path):
     loaded = treetop.load(tmp_path / "model")
     assert np.array_equal(loaded.predict(data).scores, model.predict(data).scores)
     stored = model.to_stored()
-    for name, damaged in (
-        ("model.stack.curve0.knots", np.zeros(3)),
-        ("model.stack.missing", np.zeros(5)),
+    for name, damaged, message in (
+        ("model.stack.curve0.knots", np.zeros(3), "curve 1 of the stacked rule is damaged"),
+        ("model.stack.missing", np.zeros(5), "fitted for a different number of members"),
     ):
         broken = store.Stored(stored.method, stored.config, stored.data, stored.arrays | {name: damaged})
-        with pytest.raises(ModelError, match="curve"):
+        with pytest.raises(ModelError, match=message):
             Ensemble.from_stored(broken, "here")
 
 
@@ -234,7 +234,7 @@ def test_settings_of_named_members(data):
         Ensemble(member_settings=("epochs",))
     with pytest.raises(ConfigError, match="the seed of the members follow from"):
         Ensemble(member_settings=("seed=3",))
-    with pytest.raises(ConfigError, match="for methods that are given by name"):
+    with pytest.raises(ConfigError, match="for methods given by name"):
         Ensemble(members(), member_settings=("leaf_size=5",))
 
 

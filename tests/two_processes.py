@@ -48,14 +48,14 @@ def sum_gradients_of_one(folder: Path) -> None:
 
 
 def stop_in_the_middle() -> None:
-    move = Training._move
+    move = Training._optimizer_step
 
     def stopping(self):
         if self.progress.step == STOPPED_AT:
             raise SystemExit
         move(self)
 
-    Training._move = stopping
+    Training._optimizer_step = stopping
 
 
 def run(folder: Path, settings: dict[str, Any], arguments: list[str]) -> None:
