@@ -202,6 +202,7 @@ def test_titles_are_words():
     assert python_docs.title("HTTPServer.handle_error") == "HTTP Server handle error"
 
 
+@pytest.mark.slow
 def test_python_docs_of_this_installation():
     splits = builtin.build("python-docs")
     check_splits(splits, min_examples=2)

@@ -48,6 +48,7 @@ def little_to_do(monkeypatch):
     monkeypatch.setattr(python_docs, "installed", lambda packages: docstrings.installed(()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in pages() if blocks(page)], ids=name_of)
 def test_page_runs(page, tmp_path, monkeypatch, little_to_do):
     """Its blocks from top to bottom, in one folder and one namespace."""
@@ -210,6 +211,7 @@ def site(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_site_has_every_command_and_setting(site):
     html = (site / "commands.html").read_text("utf-8")
     for path in command_paths():
@@ -257,6 +259,7 @@ class Requests(HTMLParser):
         )
 
 
+@pytest.mark.slow
 def test_site_asks_nobody_else(site):
     pages_read = 0
     for page in site.rglob("*.html"):

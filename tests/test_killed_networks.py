@@ -108,6 +108,7 @@ def train() -> Dataset:
     return Dataset.from_texts(*topic_texts(60, seed=0), source="train")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "settings", "killed_in", "together"),
     [

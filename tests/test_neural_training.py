@@ -127,6 +127,7 @@ class KilledError(Exception):
     pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "steps"),
     [

@@ -149,6 +149,7 @@ def test_python_and_the_command_know_it(project):
     assert "sailing" in printed and "the labels of the most similar centroids" in printed
 
 
+@pytest.mark.slow
 def test_the_tests_of_every_method_pass(project):
     files = [f"tests/{name}" for name in TESTS]
     run(project, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", CHOSEN, *files)

@@ -125,6 +125,7 @@ def test_labels_have_an_encoder_of_their_own(train):
     assert np.allclose(model.predict(train, k=6).to_csr().toarray(), expected, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("negatives", KINDS)
 def test_a_training_that_is_stopped_goes_on_to_the_same_end(negatives, train, tmp_path):
     settings = QUICK | {"negatives": negatives}

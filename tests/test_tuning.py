@@ -191,6 +191,7 @@ def test_a_network_is_watched_and_stopped(data, monkeypatch):
     assert tuning.make().config.training.patience == 0 == tuning.make().config.training.validation
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pruning", [True, False])
 def test_poor_networks_are_pruned(data, monkeypatch, pruning):
     scripted(monkeypatch, lambda turn, epoch: 50.0 + epoch if turn < 5 else 10.0)
@@ -217,6 +218,7 @@ def shown(model: treetop.Method, data: Dataset) -> tuple:
     return found.indices.tolist(), found.scores.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", ["linear", "cosine", "cosine-ends"])
 def test_a_rate_that_falls_falls_the_same_way_in_the_end(data, schedule, monkeypatch):
     fitted = []
@@ -270,6 +272,7 @@ def test_the_epochs_of_a_trial_follow_its_schedule(data):
     assert told("kim-cnn", {}, **linear) == (KimCNN().config.epochs, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["flat-transformer", "lightxml", "cascadexml", "xr-transformer"])
 def test_a_transformer_is_handed_over_as_it_was_measured(data, method):
     held_out = Dataset.from_texts(*topic_texts(30, seed=1))

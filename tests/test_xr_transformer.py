@@ -176,6 +176,7 @@ def test_held_out_texts_have_no_place():
         XRTransformer(validation=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("killed_in", [3, 13])
 def test_a_killed_training_goes_on_to_the_same_end(train, test, tmp_path, monkeypatch, killed_in):
     """Killed in the first and in the third level (5 steps an epoch, 2 epochs a level)."""
