@@ -66,7 +66,7 @@ def sum_gradients(network: nn.Module) -> None:
 
 def _no_rows(table: Tensor) -> Tensor:
     ids = torch.zeros((1, 0), dtype=torch.int64, device=table.device)
-    return torch.sparse_coo_tensor(ids, table.detach()[:0], table.shape)
+    return torch.sparse_coo_tensor(ids, table.detach()[:0], table.shape, check_invariants=False)
 
 
 def _gathered(gradient: Tensor) -> Tensor:
@@ -76,7 +76,7 @@ def _gathered(gradient: Tensor) -> Tensor:
     dist.all_gather_object(pieces, (gradient.indices().cpu(), gradient.values().cpu()))
     ids = torch.cat([rows for rows, _ in pieces], 1).to(gradient.device)
     values = torch.cat([values for _, values in pieces]).to(gradient.device)
-    return torch.sparse_coo_tensor(ids, values, gradient.shape).coalesce()
+    return torch.sparse_coo_tensor(ids, values, gradient.shape, check_invariants=False).coalesce()
 
 
 def mean_loss(loss: Tensor) -> Tensor:

@@ -61,7 +61,9 @@ class Encoder(nn.Module):
         """Cached copies for predictions, in a dict so that they are not part of the network."""
         self.register_load_state_dict_post_hook(_forget_narrowed)  # type: ignore[no-untyped-call]
         if config.recompute:
-            transformer.gradient_checkpointing_enable({"use_reentrant": False})
+            # transformers 5 renamed it and warns about the old name.
+            old = transformer.gradient_checkpointing_enable
+            getattr(transformer, "activation_checkpointing_enable", old)({"use_reentrant": False})
         if config.pooling != "pooler" and hasattr(transformer, "pooler"):
             transformer.pooler = None  # nothing depends on its weights
 
