@@ -44,7 +44,7 @@ coverage: $(VENV)/.installed-test browser cpp-coverage
 
 # The lines and branches of the core that the C++ tests run.
 cpp-coverage: $(VENV)/.installed-test
-	$(CPP_TESTS) -B build/cpp-coverage -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=--coverage >/dev/null
+	$(CPP_TESTS) -B build/cpp-coverage -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS="--coverage -fprofile-update=atomic" >/dev/null
 	PATH="$(abspath $(BIN)):$$PATH" cmake --build build/cpp-coverage
 	PATH="$(abspath $(BIN)):$$PATH" ctest --test-dir build/cpp-coverage --output-on-failure
 	$(BIN)/gcovr --root . --filter cpp/ --exclude cpp/tests/ --merge-lines build/cpp-coverage
