@@ -114,7 +114,7 @@ private:
         }
         for (std::size_t i = 0; i < items_.size(); ++i) {
             const double value = double{products_[i].right} * scales[1] - double{products_[i].left} * scales[0];
-            // NaN, from values that overflow, has no place in an order.
+            // NaN, from values that overflow, cannot be ordered.
             order_[i] = {std::isnan(value) ? 0.0F : static_cast<float>(value), static_cast<std::int32_t>(i)};
         }
         return similarity;
@@ -192,14 +192,14 @@ Clusters balanced_clusters(const Csr& vectors, const std::vector<std::int64_t>& 
         std::vector<std::int64_t> offsets{0};
         std::vector<Cut> cuts;
         for (std::int64_t p = 0; p < parents; ++p) {
-            // An even share of the children, but no node gets more of them than it has labels, or none at all.
+            // An even share of the children, but at least one, and no more than the node has labels.
             const std::int64_t least = std::max(offsets[p] + 1, size - (vectors.rows - borders[p + 1]));
             const std::int64_t most = std::min(offsets[p] + borders[p + 1] - borders[p], size - (parents - p - 1));
             offsets.push_back(std::clamp(size * (p + 1) / parents, least, most));
             cuts.push_back({borders[p], borders[p + 1], offsets[p + 1] - offsets[p], stream++});
         }
 
-        // Waves of bisections: wide waves run node beside node, narrow ones spread one node over all threads.
+        // Waves of bisections: wide waves process nodes in parallel, narrow ones spread one node over all threads.
         std::vector<std::int64_t> new_borders{0};
         while (!cuts.empty()) {
             const bool wide = static_cast<std::int64_t>(cuts.size()) >= 4 * threads;

@@ -13,7 +13,7 @@ constexpr float kLowest = -std::numeric_limits<float>::infinity();
 
 struct Candidate {
     float score;  // products are summed as logarithms, so that tiny scores keep their order
-    float raw;    // decides between equal scores: all u >= 1 are the same to a hinge
+    float raw;    // breaks ties: all u >= 1 are the same to a hinge
     std::int32_t id;
     bool operator<(const Candidate& other) const {
         if (score != other.score) return score > other.score;
@@ -21,7 +21,7 @@ struct Candidate {
     }
 };
 
-// NaN, from damaged weights or values that overflow, has no place in an order: it ranks last.
+// NaN, from damaged weights or values that overflow, ranks last.
 float orderable(float raw) { return std::isnan(raw) ? kLowest : raw; }
 
 double log_transform(const Transform& transform, double u) {
@@ -46,20 +46,20 @@ float combine(const Transform& transform, float u, float parent) {
     return static_cast<float>(value + share(transform, parent));
 }
 
-// A raw score below which combine() cannot reach `wanted`: the inverse transform, a little less than exact.
+// A raw score below which combine() cannot reach `wanted`: the inverse transform, minus a little slack.
 float least_raw(const Transform& transform, float wanted, float parent) {
     if (transform.kind == Transform::Kind::raw) return wanted;
     if (transform.noisy_or) return kLowest;
     const double most = share(transform, parent);
     const double slack = 1e-6 * (std::abs(double{wanted}) + std::abs(most)) + 1e-9;
-    const double loss = std::max(0.0, most - double{wanted}) + slack;  // that -log T(u) may come to
+    const double loss = std::max(0.0, most - double{wanted}) + slack;  // the largest -log T(u) that can reach it
     const double exact = transform.kind == Transform::Kind::sigmoid
                              ? -loss - std::log(-std::expm1(-loss))
                              : 1.0 - std::pow(loss, 1.0 / transform.power);
     return static_cast<float>(exact - 1e-6 * (1.0 + std::abs(exact)));
 }
 
-// The best `most` of the candidates offered, in a given place: a heap with the worst on top once it is full.
+// Keeps the best `most` candidates in the given memory: a heap with the worst on top once it is full.
 class Best {
 public:
     Best(Candidate* place, std::int32_t& count, std::int32_t most) : place_(place), count_(count), most_(most) {}
@@ -117,7 +117,7 @@ public:
         const auto rows = static_cast<std::size_t>(end - begin);
         scatter_features(begin, end);
         if (search_.start == nullptr) {
-            // The root: log 1 where scores multiply, 0 where they meet in a noisy or.
+            // The root: log 1 where scores multiply, 0 where they combine by noisy-or.
             beam_.clear(rows, 1);
             for (std::size_t r = 0; r < rows; ++r) beam_.best(r).offer({0.0F, 0.0F, 0});
         } else {
@@ -165,7 +165,7 @@ private:
         const Level& level = search_.levels[t];
         const std::size_t rows = beam_.counts.size();
         next_.clear(rows, std::min(search_.beams[t], level.nodes()));
-        // The first nodes of the beams go first: what they find spares many rows a look at the others.
+        // The best nodes of the beams go first: with their children, many rows need not visit the others.
         std::int32_t from = 0;
         for (const std::int32_t to : {std::min(kFirstRanks, beam_.most), beam_.most}) {
             visits_.clear();

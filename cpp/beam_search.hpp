@@ -12,7 +12,7 @@
 
 namespace treetop {
 
-// How a raw score u becomes a node's score and meets the score S of its parent.
+// How a raw score u becomes a node's score and is combined with the score S of its parent.
 struct Transform {
     enum class Kind {
         raw,      // u; the parent is ignored
@@ -22,8 +22,8 @@ struct Transform {
     Kind kind = Kind::hinge;
     int power = 3;
     bool noisy_or = false;  // 1 - (1 - T(u))(1 - S) instead of the product T(u) S
-    bool log = false;       // give the logarithm of the product back
-    double discount = 1.0;  // of the parent's share in a product: T(u) S^discount; 0: T(u) alone
+    bool log = false;       // return the logarithm of the product
+    double discount = 1.0;  // exponent of the parent's score: T(u) S^discount; 0: T(u) alone
 
     bool multiplies() const { return kind != Kind::raw && !noisy_or; }
 };
@@ -36,8 +36,8 @@ struct Search {
     const Csr* start = nullptr;               // queries x nodes above the first level, with scores; null: the root
 };
 
-// Ranks all rows of `queries`; equal scores go by raw score, then by smaller id. Scores do not depend on threads or
-// on which rows come together.
+// Ranks all rows of `queries`; ties are broken by raw score, then by smaller id. Scores do not depend on
+// threads or on which rows are ranked together.
 Ranking search(const Search& search, const Csr& queries, int threads, Monitor* monitor = nullptr);
 
 }  // namespace treetop

@@ -9,7 +9,7 @@
 namespace treetop {
 namespace {
 
-// The sum of n bytes, eight at a time; up to seven bytes behind them are read.
+// The sum of n bytes, eight at a time; up to seven bytes after them are read.
 std::size_t sum_bytes(const std::uint8_t* bytes, std::size_t n) {
     const auto sum_of_eight = [](std::uint64_t eight) {
         constexpr std::uint64_t kEven = 0x00FF00FF00FF00FFU;
@@ -56,7 +56,7 @@ void add_rows(const Level& level, std::int64_t parent, std::span<const std::uint
               float* scores) {
     if (PackedChunk::count(level, parent) == 0) return;
     const PackedChunk chunk(level, parent);
-    // The loop waits for memory more than for anything else: fetch where the buckets begin, then what they hold.
+    // The loop is memory-bound: prefetch where the buckets begin, then their contents.
     for (const auto hash : hashes) prefetch(&chunk.buckets[hash >> chunk.shift]);
     for (const auto hash : hashes) {
         const std::uint8_t* bucket = chunk.bytes + chunk.buckets[hash >> chunk.shift];

@@ -8,8 +8,7 @@
 
 namespace treetop {
 
-// Children that a score buffer must have room for at least, however few the parent has: a damaged byte may name
-// any of them.
+// Minimum size of a score buffer, however few children the parent has: a damaged byte may name any of them.
 inline constexpr std::int64_t kLeastScores = 256;
 
 // A text: its features in ascending order, the same scattered, and their values.

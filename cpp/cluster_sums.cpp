@@ -9,7 +9,7 @@ namespace treetop {
 namespace {
 
 constexpr std::int64_t kBlockEntries = 1 << 15;
-constexpr std::size_t kRowLines = 2;  // a row of up to so many lines is as cheap as a list
+constexpr std::size_t kRowLines = 2;  // a row of up to this many lines is as cheap as a list
 
 }  // namespace
 
@@ -149,7 +149,7 @@ void ClusterSums::multiply(std::size_t row, std::int32_t own, Scratch& scratch) 
         scratch.list_values.resize(count);
     }
     std::size_t in_rows = 0, in_lists = 0;
-    for (std::size_t j = begin; j < begin + count; ++j) {  // without branches: which it will be is anyone's guess
+    for (std::size_t j = begin; j < begin + count; ++j) {  // without branches, which would be unpredictable
         const auto feature = rows_.indices[j];
         const std::size_t has_row = has_row_[static_cast<std::size_t>(feature)];
         scratch.rows[in_rows] = scratch.lists[in_lists] = feature;

@@ -9,7 +9,7 @@
 
 namespace treetop {
 
-// Sparse vectors with features numbered by falling frequency. A feature that only one vector has ("own") meets no
+// Sparse vectors with features numbered by decreasing frequency. A feature that only one vector has ("own") meets no
 // other vector: all that k-means needs of it is its square.
 struct ClusterRows {
     std::span<const std::int64_t> indptr;
@@ -32,13 +32,13 @@ public:
     struct Scratch {
         std::vector<std::int32_t> rows, lists;
         std::vector<float> row_values, list_values;
-        std::vector<float> products;  // with the clusters 0..clusters-1; more follow, of no meaning
+        std::vector<float> products;  // with the clusters 0..clusters-1; the rest is meaningless
     };
 
     // `rows` must outlive the sums.
     void prepare(const ClusterRows& rows, std::size_t clusters, int threads);
 
-    // Sums anew; `clusters` has the cluster of every vector, or kNowhere.
+    // Recomputes the sums; `clusters` has the cluster of every vector, or kNowhere.
     void update(std::span<const std::int32_t> clusters, int threads);
 
     // <x, s_c> for all clusters c, x being the vector `row`, which is in the cluster `own` or kNowhere.

@@ -5,7 +5,7 @@
 #include <limits>
 #include <version>
 
-// libc++ had no charconv of floating-point numbers for long; streams in the classic locale do the same, slowly.
+// libc++ long lacked charconv for floating-point numbers; streams in the classic locale do the same, slowly.
 #if !defined(__cpp_lib_to_chars)
 #include <locale>
 #include <sstream>
@@ -22,7 +22,7 @@ constexpr std::uint64_t kLargestWhole = std::uint64_t{1} << 53;
 
 bool is_digit(char character) { return character >= '0' && character <= '9'; }
 
-// The nearest double to an unsigned decimal number whose first significant digit stands at 10^magnitude or below.
+// The nearest double to an unsigned decimal number whose first significant digit is at 10^magnitude or below.
 double nearest(const char* first, const char* last, std::int64_t magnitude) {
     const double beyond = magnitude > 0 ? std::numeric_limits<double>::infinity() : 0.0;
     double value = 0.0;

@@ -6,7 +6,7 @@
 namespace treetop {
 
 // The value of [+-]digits[.digits][e[+-]digits] at the start of [first, last), rounded to the nearest double; too
-// large ones become infinite. `first` moves behind the number, and stays where there is none.
+// large ones become infinite. `first` moves past the number, or stays if there is none.
 double parse_decimal(const char*& first, const char* last);
 
 // The fewest digits that give `value` back. Writes at most kFloatDigits characters and returns the end.

@@ -11,7 +11,7 @@ namespace treetop {
 enum class Loss {
     squared_hinge,  // g^2
     hinge,          // g
-    huber_hinge,    // g^2 up to g = 1, the tangent 2g - 1 beyond: squared hinge that outliers do not rule
+    huber_hinge,    // g^2 up to g = 1, the tangent 2g - 1 beyond: squared hinge, robust to outliers
     logistic,       // log(1 + e^-m)
 };
 
@@ -19,10 +19,10 @@ struct SolverOptions {
     double cost_positive = 1.0;  // C_p
     double cost_negative = 1.0;  // C_n
     double bias = 1.0;           // value of the constant feature; <= 0: none
-    double tolerance = 0.1;      // stop when the projected gradients spread no wider than this
+    double tolerance = 0.1;      // stop when the spread of the projected gradients is at most this
     int max_passes = 100;
     Loss loss = Loss::squared_hinge;
-    double l1 = 0.0;     // strength of an L1 penalty that takes the place of the L2 one; 0: L2
+    double l1 = 0.0;     // strength of an L1 penalty that replaces the L2 one; 0: L2
     bool refit = false;  // after L1: solve again with L2 on the features that L1 has chosen
 };
 

@@ -114,7 +114,7 @@ void L1Solver::descend(const Columns& columns, std::span<const std::int32_t> act
     const std::size_t features = weights_.size() - 1;
 
     for (auto& row : rows_) row.slope = LossOf::slope(0.0);
-    // Calls visit(row, x) for the entries of a feature; the constant feature stands in every active row.
+    // Calls visit(row, x) for the entries of a feature; the constant feature is in every active row.
     const auto each = [&](std::size_t feature, auto&& visit) {
         if (feature == features) {
             for (const auto row : active) visit(rows_[static_cast<std::size_t>(row)], constant);

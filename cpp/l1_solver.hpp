@@ -22,7 +22,7 @@ Columns columns_of(const Examples& examples);
 //
 // Yuan, Chang, Hsieh, Lin: "A comparison of optimization methods and software for large-scale L1-regularized linear
 // classification", JMLR 2010: one Newton step per feature with a line search; features that stay at zero are left
-// out, and all are looked at again before stopping.
+// out, and all are checked again before stopping.
 class L1Solver {
 public:
     // As DualSolver::solve; stops when no feature's gradient is off its optimum by more than tolerance * l1.

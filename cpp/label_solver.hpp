@@ -13,7 +13,7 @@ namespace treetop {
 
 class LabelSolver {
 public:
-    // As DualSolver::solve; `columns` are looked at only where options.l1 > 0 and are then those of `examples`.
+    // As DualSolver::solve; `columns` are used only if options.l1 > 0, and must be those of `examples`.
     void solve(const Examples& examples, const Columns& columns, std::span<const std::int32_t> active,
                std::span<const signed char> sign, std::span<const double> cost, const SolverOptions& options,
                std::uint64_t seed);

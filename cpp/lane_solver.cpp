@@ -137,7 +137,7 @@ void LaneSolver::start(const NodeExamples& node, std::int64_t listed, std::span<
 }
 
 // Passes over the examples in random order. An example whose gradients have become small for all labels rests until
-// the others have settled; a pass over everyone decides whether a label is done.
+// the others have settled; a pass over all examples decides whether a label is done.
 void LaneSolver::descend(const NodeExamples& node, const SolverOptions& options, std::uint64_t seed) {
     constexpr float kFar = std::numeric_limits<float>::max();
     const auto tolerance = static_cast<float>(options.tolerance);

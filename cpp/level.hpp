@@ -37,7 +37,7 @@ struct LevelProblem {
     SolverOptions solver;
 };
 
-// Told, on the calling thread, when a level is complete; levels overlap, but come in about their order.
+// Called on the calling thread when a level is complete; levels overlap, but finish roughly in order.
 using OnLevel = std::function<void(std::size_t level, TrainedLevel&& trained)>;
 
 // Positives outside the shortlist take part for their own label. All problems are on the same rows.

@@ -63,7 +63,7 @@ private:
         std::uint32_t node, place;
     };
 
-    // `place` is where the node stood in the row when last met; it holds for this row if the node stands there.
+    // `place` is the node's position in the row where it last occurred; valid for this row if the node is there.
     void note(std::uint32_t node, std::uint32_t& place) {
         const std::size_t at = begin_ + place;
         if (at < entries_->size() && column_of((*entries_)[at]) == node) {

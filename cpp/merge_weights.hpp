@@ -10,7 +10,7 @@
 namespace treetop {
 
 struct Replacement {
-    std::span<const std::int64_t> parents;   // below whom children are replaced or added
+    std::span<const std::int64_t> parents;   // whose children are replaced or added
     std::span<const std::uint8_t> replaced;  // per node of the level: its weights go
     PlainLevel trained;                      // the new weights, one chunk for each of `parents`
     std::span<const std::int32_t> children;  // which child of its parent each node of `trained` is; ascending below each

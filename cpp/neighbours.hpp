@@ -12,8 +12,8 @@ namespace treetop {
 
 // The documents' entries, each stored once. Value = scale of the document * code.
 //
-// Features that most documents share would make long lists of postings that tell little. Those, the `frequent`
-// ones, lie by document; all others lie by feature, as postings. A query adds up its postings, bounds what the
+// Features that most documents share would have long posting lists that say little. Those, the `frequent`
+// ones, are stored by document; all others by feature, as postings. A query adds up its postings, bounds what the
 // frequent features can still add to a document by Cauchy-Schwarz, and looks at the frequent entries only of the
 // documents whose bound reaches the k best.
 //

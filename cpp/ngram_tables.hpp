@@ -27,7 +27,7 @@ inline std::uint64_t mix(std::uint64_t x) {
     return x ^ (x >> 32);
 }
 
-// Reads whole groups of eight bytes: seven bytes behind the word must be readable.
+// Reads whole groups of eight bytes: seven bytes after the word must be readable.
 inline std::uint64_t hash_word(const char* bytes, std::size_t length) {
     std::uint64_t hash = length, group;
     for (; length > 8; bytes += 8, length -= 8) {

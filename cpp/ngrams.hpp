@@ -103,7 +103,7 @@ private:
 
     Analysis analysis_;
     Cutter cutter_;
-    std::vector<std::uint32_t> symbols_;  // of the text; kNone behind each segment and for unknown words
+    std::vector<std::uint32_t> symbols_;  // of the text; kNone after each segment and for unknown words
     std::vector<std::uint32_t> nodes_;    // the n-gram of the current length that ends at each symbol
     std::vector<int> whole_;              // at the last symbol of a short segment: its length
 };

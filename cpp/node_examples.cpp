@@ -6,7 +6,7 @@
 namespace treetop {
 
 // Counts the shared features of the node's documents, and gives those that occur twice or more the numbers 1, 2, …
-// by falling frequency (a counting sort); the others get -1.
+// by decreasing frequency (a counting sort); the others get -1.
 void NodeGatherer::number_features(NodeExamples& node) {
     number_.resize(static_cast<std::size_t>(rows_->shared_features), 0);
     touched_.clear();

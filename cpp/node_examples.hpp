@@ -9,8 +9,8 @@
 
 namespace treetop {
 
-// Features are renumbered to 0..features()-1 by falling frequency in the node, so that the weights of a few labels
-// fit the cache and the hot ones lie together. Features that only one example of the node has are kept apart.
+// Features are renumbered to 0..features()-1 by decreasing frequency in the node, so that the weights of a few
+// labels fit the cache and the hot ones lie together. Features that only one example of the node has are kept apart.
 struct NodeExamples {
     std::vector<std::int32_t> documents;  // rows of the training matrix
     std::vector<std::int64_t> indptr;

@@ -31,7 +31,7 @@ namespace treetop {
 static_assert(std::endian::native == std::endian::little, "packed levels are little-endian");
 
 struct Level {
-    // Bytes that must be readable behind the last chunk: a group of keys is read whole.
+    // Bytes that must be readable after the last chunk: a group of keys is read whole.
     static constexpr std::size_t kSlack = 64;
 
     std::int64_t parents = 0;
@@ -40,7 +40,7 @@ struct Level {
     const std::int64_t* starts = nullptr;   // bytes of p: [starts[p], starts[p+1])
     const std::uint32_t* buckets = nullptr;  // where each bucket begins among its parent's bytes, and the last ends
     const std::uint8_t* bytes = nullptr;
-    const std::uint8_t* tables = nullptr;  // of p: dense * width(p) weights, behind those of the parents before
+    const std::uint8_t* tables = nullptr;  // of p: dense * width(p) weights, after those of the preceding parents
     std::int64_t dense = 0;                // features that have tables in place of rows
     std::int64_t features = 0;
     const float* codes = nullptr;   // the weights that the 256 bytes stand for; null: weights are floats
@@ -56,7 +56,7 @@ struct Level {
     std::int64_t first_dense() const { return features - dense; }
 };
 
-// m for so many features.
+// m for this many features.
 int feature_bits(std::int64_t features);
 
 inline constexpr std::uint32_t kScatter = 0x9E3779B1U;  // A: 2^32 over the golden ratio, which spreads neighbours
@@ -216,7 +216,7 @@ struct PackedArrays {
 // where weights are floats: in a row the number of a child takes little more), and a few others may lie between them.
 std::int64_t dense_features(const PlainLevel& level, std::int64_t features, bool coded);
 
-// `codes`: the values of an older level, whose bytes shall stay; none: the level's own.
+// `codes`: the values of an older level, whose bytes must stay; none: the level's own.
 PackedArrays pack(const PlainLevel& level, std::int64_t features, std::int64_t dense, bool coded, int threads,
                   std::span<const float> codes = {});
 

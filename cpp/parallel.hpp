@@ -1,5 +1,5 @@
-// Threads behind one door. Work is a count of independent tasks; whoever is free takes the next one, so results
-// must not depend on who does what: every task writes its own place.
+// All threading is here. Work is a count of independent tasks; a free thread takes the next one, so results must
+// not depend on which thread runs a task: every task writes its own place.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace treetop {
 
-// Told how much is done, by the calling thread only. May throw to stop the work (Ctrl-C does).
+// Receives progress, on the calling thread only. May throw to stop the work (Ctrl-C does).
 class Monitor {
 public:
     virtual ~Monitor() = default;
@@ -53,7 +53,7 @@ void parallel_for(std::int64_t count, int threads, Task&& task, Monitor* monitor
     try {
         for (int worker = 1; worker <= helpers; ++worker) crew.emplace_back(work, worker);
     } catch (const std::system_error&) {
-        // The system grants no more threads: those that are here do the work.
+        // The system grants no more threads: the existing ones do the work.
     }
     work(0);
     for (auto& thread : crew) thread.join();

@@ -79,7 +79,7 @@ std::string ranking_flaw(const Csr& lists, std::int64_t labels) {
         }
         for (std::size_t j = 0; j < scores.size(); ++j) {
             if (!std::isfinite(scores[j])) return row_name() + " has a score that is not a finite number";
-            if (j > 0 && scores[j] > scores[j - 1]) return row_name() + " is not ordered by falling score";
+            if (j > 0 && scores[j] > scores[j - 1]) return row_name() + " is not ordered by decreasing score";
         }
     }
     return {};

@@ -18,11 +18,11 @@ struct Ranking {
 };
 
 // The k best of  sum_m weights[m] * scores_m  per row; an id that a list does not hold scores 0 there.
-// Equal sums go by the better place in a list, then by smaller id. All lists have the same rows.
+// Ties are broken by the better place in a list, then by smaller id. All lists have the same rows.
 Ranking combine(std::span<const Csr> lists, std::span<const double> weights, std::int64_t k, int threads);
 
-// What is wrong with ranked lists of ids in [0, labels): pointers, ids, scores that are no numbers, rising scores.
-// Empty where nothing is.
+// What is wrong with ranked lists of ids in [0, labels): pointers, ids, scores that are not finite or that increase.
+// Empty if nothing is.
 std::string ranking_flaw(const Csr& lists, std::int64_t labels);
 
 // The rankings of consecutive blocks of rows as one; empties `parts`.

@@ -12,11 +12,11 @@ SharedRows::SharedRows(const Csr& features, int threads) : source(features) {
     std::vector<std::int32_t> number(cols, 0);  // how often a feature occurs, then its new number or -1 for own
     for (std::int64_t j = 0; j < entries; ++j) ++number[static_cast<std::size_t>(features.indices[j])];
 
-    // Counting sort by falling frequency; equal ones keep their order.
+    // Counting sort by decreasing frequency; equal ones keep their order.
     std::vector<std::int64_t> starts(static_cast<std::size_t>(features.rows) + 2, 0);
     const auto place_of = [&](std::int32_t count) { return static_cast<std::size_t>(features.rows - count); };
     for (const auto count : number) {
-        if (count > features.rows) throw std::invalid_argument("a feature stands twice in a row");
+        if (count > features.rows) throw std::invalid_argument("a row has the same feature twice");
         if (count > 1) ++starts[place_of(count) + 1];
     }
     for (std::size_t c = 1; c < starts.size(); ++c) starts[c] += starts[c - 1];

@@ -8,7 +8,7 @@
 
 namespace treetop {
 
-// Features are renumbered by falling frequency, so that the common ones lie together in every table that is
+// Features are renumbered by decreasing frequency, so that the common ones lie together in every table that is
 // indexed by feature. A feature that only one row has ("own") never meets another row: it is kept apart.
 struct SharedRows {
     SharedRows(const Csr& features, int threads);

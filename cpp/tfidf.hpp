@@ -34,8 +34,8 @@ struct Weighting {
 };
 
 struct Limits {
-    double min_count = 1;           // keep terms that occur in at least so many texts
-    double max_count = 1e300;       // and in at most so many;
+    double min_count = 1;           // keep terms that occur in at least this many texts
+    double max_count = 1e300;       // and in at most this many;
     std::int64_t max_features = 0;  // of these the most frequent, equal ones by alphabet; 0: all
 };
 

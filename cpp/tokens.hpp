@@ -20,7 +20,7 @@ namespace treetop {
 
 enum class Analyzer { word, chars, char_wb };
 
-// For an ASCII byte that belongs to a word, the byte as it stands in the token; 0 for every other byte.
+// For an ASCII byte that belongs to a word, the byte as it appears in the token; 0 for every other byte.
 constexpr std::array<char, 256> ascii_word_bytes(bool lowercase) {
     std::array<char, 256> bytes{};
     for (char c = '0'; c <= '9'; ++c) bytes[static_cast<std::size_t>(c)] = c;
@@ -34,13 +34,13 @@ inline constexpr auto kAsciiLowerWord = ascii_word_bytes(true);
 
 class Cutter {
 public:
-    // Bytes that may be read, whatever they hold, behind a symbol given to the sink.
+    // Bytes that may be read, whatever they hold, after a symbol given to the sink.
     static constexpr std::size_t kSlack = 8;
 
     Cutter(Analyzer analyzer, bool lowercase, int shortest_word = 2)
         : analyzer_(analyzer), lowercase_(lowercase), shortest_(static_cast<std::size_t>(shortest_word)) {}
 
-    // Calls sink.symbol(bytes, length) for each symbol and sink.end_segment() behind each segment.
+    // Calls sink.symbol(bytes, length) for each symbol and sink.end_segment() after each segment.
     template <typename Sink>
     void cut(std::string_view text, Sink&& sink) {
         switch (analyzer_) {
@@ -131,7 +131,7 @@ private:
         close();
     }
 
-    // Reads the character at text[at], moves `at` behind it and takes its lower-case form, if that is wanted.
+    // Reads the character at text[at], moves `at` past it and takes its lower-case form if requested.
     template <typename Take>
     void next_character(std::string_view text, std::size_t& at, Take&& take) {
         const std::size_t begin = at;

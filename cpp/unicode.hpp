@@ -19,7 +19,7 @@ inline const Record& record(char32_t code) {
 
 inline bool has(char32_t code, std::uint8_t flag) { return (record(code).flags & flag) != 0; }
 
-// The code point at text[at]; moves `at` behind it. A byte that is not UTF-8 reads as U+FFFD.
+// The code point at text[at]; moves `at` past it. A byte that is not UTF-8 reads as U+FFFD.
 inline char32_t decode(std::string_view text, std::size_t& at) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned lead = byte(at++);
@@ -51,7 +51,7 @@ inline std::size_t encode(char32_t code, char* out) {
     return 4;
 }
 
-// Whether the capital sigma in text[begin, end) ends a word: a cased letter before it and none behind it, where
+// Whether the capital sigma in text[begin, end) ends a word: a cased letter before it and none after it, where
 // case-ignorable characters (accents, apostrophes, full stops) do not count on either side.
 inline bool is_final_sigma(std::string_view text, std::size_t begin, std::size_t end) {
     bool cased = false;
@@ -72,7 +72,7 @@ inline bool is_final_sigma(std::string_view text, std::size_t begin, std::size_t
     return true;
 }
 
-// Calls take(code) for each code point of the lower-case form of `code`, which stands at text[begin, end).
+// Calls take(code) for each code point of the lower-case form of `code`, which is at text[begin, end).
 template <typename Take>
 void lower(std::string_view text, std::size_t begin, std::size_t end, char32_t code, Take&& take) {
     if (code == kCapitalSigma) {

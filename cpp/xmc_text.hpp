@@ -10,7 +10,7 @@
 
 namespace treetop {
 
-struct XmcRows {  // a matrix of features and one of labels, columns as they stand in the text
+struct XmcRows {  // a matrix of features and one of labels, columns as in the text
     std::vector<std::int64_t> indptr{0};
     std::vector<std::int32_t> indices;
     std::vector<float> data;
@@ -23,7 +23,7 @@ enum class XmcFaultKind { label_list, label_range, feature, feature_range };
 struct XmcFault {  // the first thing that is wrong
     XmcFaultKind kind;
     std::int64_t line;  // from 0
-    std::int64_t begin, end;  // where it stands in the text
+    std::int64_t begin, end;  // its position in the text
 };
 
 struct XmcSizes {
@@ -31,7 +31,7 @@ struct XmcSizes {
 };
 
 // Parses whole lines on `threads` threads. A line that begins with a feature, or is empty, has no labels; white space
-// is what ASCII has of it. Empty lines behind the first `sizes.rows` are left out.
+// is that of ASCII. Empty lines after the first `sizes.rows` are left out.
 // A fault leaves `rows` as it was.
 std::optional<XmcFault> parse_xmc(std::string_view text, const XmcSizes& sizes, int threads, XmcRows& rows);
 

@@ -15,7 +15,7 @@ from scipy import sparse
 import browser
 from commands import call
 
-# Reference data sets that lie beside the checkout on our machines; tests that need them skip elsewhere.
+# Reference data sets next to the checkout on our machines; tests that need them skip elsewhere.
 SHARED = Path(os.environ.get("TREETOP_SHARED", Path(__file__).parents[2] / "shared"))
 
 
@@ -92,7 +92,7 @@ def topics(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def page_address(topics):
-    """Where `topics` is served; feedback goes into ``feedback.sqlite`` beside it."""
+    """Where `topics` is served; feedback goes into ``feedback.sqlite`` next to it."""
     with browser.serving(topics, feedback=topics.parent / "feedback.sqlite") as (address, _):
         yield address
 

@@ -1,4 +1,4 @@
-"""The files that pages of the documentation speak of, small: texts of a help desk, and a BERT."""
+"""Small versions of the files that the documentation mentions: texts of a help desk, and a BERT."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ENCODERS = "path/to/folder", "path/to/another"
 
 
 def write_files(folder: Path, page: str) -> None:
-    """The same for all pages; an encoder only where one is spoken of, since importing torch takes long."""
+    """The same for all pages; an encoder only where one is mentioned, since importing torch takes long."""
     rows = make_rows(110)
     for name, part in {
         "train.jsonl": rows[:60],

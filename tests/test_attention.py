@@ -1,4 +1,4 @@
-"""The parts of AttentionXML: the two-way LSTM and the label-wise attention."""
+"""The parts of AttentionXML: the bidirectional LSTM and the label-wise attention."""
 
 from __future__ import annotations
 

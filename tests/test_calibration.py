@@ -19,7 +19,7 @@ from treetop.methods.held_out import held_out_rows
 
 
 def pairs(count: int, seed: int, *, ties: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Scores and hits that are likelier where the score is high, but far from as likely as it says."""
+    """Scores and hits that are likelier where the score is high, but far less likely than it says."""
     rng = np.random.default_rng(seed)
     scores = rng.random(count).astype(np.float32)
     if ties:
@@ -238,7 +238,7 @@ def test_a_damaged_calibration_is_refused(data, tmp_path):
     for calibration in ({"kind": "sigmoid"}, {}, "isotonic", {"kind": "platt"}):
         changed = dataclasses.replace(stored, data=stored.data | {"calibration": calibration})
         store.save(tmp_path / "changed", changed)
-        with pytest.raises(ModelError, match="cannot be put together"):
+        with pytest.raises(ModelError, match="cannot be restored"):
             treetop.load(tmp_path / "changed")
 
 

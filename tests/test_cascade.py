@@ -111,7 +111,7 @@ def test_nodes_are_counted_level_by_level():
 
 
 def test_no_node_outside_the_beam_is_sampled():
-    """One of three nodes is chosen, and has two children: no more are there for the next level."""
+    """One of three nodes is in the beam, and has two children: no more are there for the next level."""
     made, vector = head(beam=[1, 6]), torch.randn(2, 4)
     above = torch.tensor([[True, False, False], [False, False, True]])
     found = made._sampled(1, vector, above, positives_of([1], [4]))

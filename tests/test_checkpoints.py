@@ -1,4 +1,4 @@
-"""A killed training goes on from the last finished level, to the same model."""
+"""A killed training resumes after the last finished level and ends with the same model."""
 
 from __future__ import annotations
 

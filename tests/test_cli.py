@@ -357,7 +357,7 @@ def test_failures_are_one_sentence(error, code, words, tmp_path, folder, run, mo
 @pytest.mark.process
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no file size limits")
 def test_a_full_disk(folder, tmp_path):
-    """A file size limit stands for the disk: the old file stays, no part of the new one is left."""
+    """A file size limit stands in for a full disk: the old file stays, and no part of the new one is left."""
     (tmp_path / "p.jsonl").write_text("old")
     program = (
         "import json, resource, signal, sys\n"

@@ -1,4 +1,4 @@
-"""Gradients are shortened to a limit that is given, or that follows their last norms."""
+"""Gradients are clipped to a given limit, or to one that follows their last norms."""
 
 from __future__ import annotations
 

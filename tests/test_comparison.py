@@ -201,7 +201,7 @@ def test_runs_in_processes(train, test, tmp_path):
 @pytest.mark.process
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are ended by signals")
 def test_a_process_that_dies_is_reported(tmp_path):
-    """As when the system ends it for want of memory."""
+    """As when the system ends it for lack of memory."""
     script = tmp_path / "dies.py"
     script.write_text(
         "import os, signal\n"

@@ -46,7 +46,7 @@ STATIC = LIGHT | {
     "learning_rate": 1e-4,
     "rates": ("head=0.03",),
 }
-"""The encoder must not lose, while it learns clusters, what tells the labels of one apart."""
+"""While it learns clusters, the encoder must not forget what distinguishes the labels in one."""
 CASCADE = ENCODED | {"clusters": (3,), "taps": (1, 2, 2), "beam": (2,), "dropouts": (0.0,)}
 CASES: dict[str, dict] = {
     # registry name, and perhaps that of a variant: settings that make it quick on small data

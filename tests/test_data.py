@@ -1,4 +1,4 @@
-"""The data room: every format by hand and there and back again, every complaint, the statistics."""
+"""The data room: every format by hand and in round trips, every error, the statistics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documentation holds what it says: blocks run, links lead somewhere, everything has its entry."""
+"""The documentation keeps its promises: blocks run, links lead somewhere, everything has its entry."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_output_is_compared():
 
 @pytest.mark.parametrize("page", pages(), ids=name_of)
 def test_links_resolve_where_the_pages_lie(page):
-    """As on a code host: files beside the page, and headings in them."""
+    """As on a code host: files next to the page, and headings in them."""
     for link in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
         if re.match(r"[a-z]+:", link):
             continue

@@ -1,4 +1,4 @@
-"""Pretrained transformers: tokens, vectors, and what is said when one cannot be had."""
+"""Pretrained transformers: tokens, vectors, and the errors when one cannot be loaded."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_vectors_are_found_again(tmp_path, monkeypatch):
 
 
 def random_encoder(family: str, **settings) -> Encoder:
-    """With random weights; nothing is dropped."""
+    """With random weights, and no dropout."""
     shape = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
     if family == "distilbert":
         shape = {"dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 64}

@@ -1,4 +1,4 @@
-"""Linear rankers on TF-IDF and the vectors of a trained encoder, beside a network with a label tree."""
+"""Linear rankers on TF-IDF and the vectors of a trained encoder, next to a network with a label tree."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_rankers_of_other_vectors_are_refused(train, tmp_path):
     model.ranker.ranker.model.n_features += 16
     model.save(tmp_path / "model")
     with pytest.raises(
-        ModelError, match=r"model: .* rankers know [\d,]+ features but see [\d,]+: train it again"
+        ModelError, match=r"model: .* rankers expect [\d,]+ features but get [\d,]+: train it again"
     ):
         treetop.load(tmp_path / "model")
 

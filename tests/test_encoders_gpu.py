@@ -24,7 +24,7 @@ SMALL = {
     "lightxml": {"layers": 2, "pooling": "mean", "cluster_size": 2, "beam": 2, "hidden": 16, "epochs": 8},
     "cascadexml": {"pooling": "mean", "clusters": (2,), "beam": (2,), "dropouts": (0.0,)},
 }
-"""Clusters where labels are as few as in the tests, and nothing dropped."""
+"""Clusters where labels are as few as in the tests, and no dropout."""
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_recorded_and_compiled_steps_train_as_plain_ones(train, method, settings
 
 
 def test_replayed_steps_are_judged_as_they_are(train, test):
-    """The encoder's copy for predictions is made anew after each epoch, whatever runs in between."""
+    """The encoder's copy for predictions is rebuilt after each epoch, whatever runs in between."""
     whole = train[: len(train) // 32 * 32]  # no batch is short: every step of later epochs is a replay
     model = treetop.make("flat-transformer", **(QUICK | {"rankers": False, "precision": "bf16"}))
     model.fit(whole, validation=test)

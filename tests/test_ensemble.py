@@ -17,7 +17,7 @@ from treetop.methods.ensemble import best_weights
 
 
 class Fixed(Method):
-    """Answers every text with the same list, or with the list of that text."""
+    """Predicts the same list for every text, or the list of that text."""
 
     name = "fixed"
     config_class = MethodConfig
@@ -244,7 +244,7 @@ def test_damaged_folders_are_refused(data, tmp_path):
     ]
     for changes in refused:
         store.save(tmp_path / "bad", dataclasses.replace(stored, data=stored.data | changes))
-        with pytest.raises(ModelError, match="cannot be put together"):
+        with pytest.raises(ModelError, match="cannot be restored"):
             treetop.load(tmp_path / "bad")
 
 

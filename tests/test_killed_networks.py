@@ -1,4 +1,4 @@
-"""Networks with label trees that are killed while they learn, and go on to the same end."""
+"""Networks with label trees that are killed during training, and resume to the same result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts of labels as examples: which there are, and that nothing is judged by them."""
+"""Texts of labels as examples: which there are, and that nothing is evaluated on them."""
 
 from __future__ import annotations
 

@@ -40,13 +40,34 @@ def imports() -> Iterator[tuple[str, str, str]]:
     """Every import of one room by another: room, imported room, file."""
     for file in sorted(PACKAGE.rglob("*.py")):
         parts = file.relative_to(PACKAGE).with_suffix("").parts
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(node, ast.ImportFrom) and node.level:
-                package = parts[: len(parts) - node.level]
-                full = [*package, *(node.module.split(".") if node.module else [])]
-                for target in full[:1] or [alias.name for alias in node.names]:
-                    if target != parts[0] and not target.startswith("__"):
-                        yield parts[0], target, "/".join(parts)
+        for module in _modules(ast.parse(file.read_text("utf-8")), ("treetop", *parts[:-1])):
+            if len(module) > 1 and module[0] == "treetop":
+                target = module[1]
+                if target != parts[0] and not target.startswith("__"):
+                    yield parts[0], target, "/".join(parts)
+
+
+def _modules(tree: ast.AST, package: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Full names of all that a file imports, in functions too, split at the dots."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (tuple(alias.name.split(".")) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) + 1 - node.level] if node.level else ()
+            module = (*base, *(node.module.split(".") if node.module else ()))
+            yield from ((*module, alias.name) for alias in node.names)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            name = node.args[0]
+            yield tuple(name.value.split(".")) if isinstance(name, ast.Constant) else ()
+
+
+def test_every_form_of_import_is_seen():
+    code = (
+        "import treetop.serve\nfrom treetop import cli\nfrom treetop.report import build\n"
+        "def later():\n    from ..tree import LabelTree\n    importlib.import_module('treetop.tuning')\n"
+    )
+    found = {module[1] for module in _modules(ast.parse(code), ("treetop", "methods"))}
+    assert found == {"serve", "cli", "report", "tree", "tuning"}
 
 
 def test_every_room_is_in_the_picture():

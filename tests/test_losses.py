@@ -1,4 +1,4 @@
-"""Losses and penalties against LIBLINEAR and a general-purpose optimiser."""
+"""Losses and penalties against LIBLINEAR and a general-purpose optimizer."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_logistic_is_liblinears(weights):
 @pytest.mark.parametrize("strength", [0.1, 1.0])
 @pytest.mark.parametrize("loss", ["squared-hinge", "logistic"])
 def test_l1_is_liblinears(loss, strength):
-    """LIBLINEAR minimises |w| + C Σ loss: a strength λ beside costs of 1 is its C = 1/λ."""
+    """LIBLINEAR minimises |w| + C Σ loss: a strength λ with costs of 1 is its C = 1/λ."""
     X, Y, targets = problem()
     solver = (
         LinearSVC(penalty="l1", dual=False, C=1 / strength, tol=1e-9, max_iter=1_000_000)

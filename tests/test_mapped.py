@@ -198,7 +198,7 @@ def test_complaints(folder, tmp_path):
 
 
 def test_more_entries_than_scipy_counts_in_32_bits_keep_their_columns():
-    """Stands for 2³¹ entries: 64-bit row pointers beside 32-bit columns go to the core as they are."""
+    """In place of 2³¹ entries: 64-bit row pointers and 32-bit columns reach the core unchanged."""
     indptr, indices, data = np.array([0, 2, 3]), np.array([0, 2, 1], np.int32), np.ones(3, np.float32)
     for array in (indices, data):
         array.flags.writeable = False

@@ -99,7 +99,7 @@ def test_propensity_scored_metrics_by_hand() -> None:
 
 
 def test_oracle_by_propensity_scores_one_hundred() -> None:
-    """Ranking the true labels by falling 1/p attains every normalised figure."""
+    """Ranking the true labels by decreasing 1/p gives 100 % in every normalised metric."""
     counts = {"a": 9, "b": 4, "c": 1, "d": 0}
     truth = [["a", "b", "c", "d"], ["a", "c"], ["b"]]
     rows = [sorted(row, key=counts.__getitem__) for row in truth]

@@ -1,4 +1,4 @@
-"""Batches: what is in them, in which order, and that every example is met once."""
+"""Batches: what is in them, in which order, and that every example is seen once."""
 
 from __future__ import annotations
 

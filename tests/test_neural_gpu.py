@@ -99,7 +99,7 @@ def test_deterministic_training_gives_the_same_bits(train):
 
 @pytest.mark.parametrize("graphs", [False, True])
 def test_steps_and_predictions_get_along_with_less_memory(train, graphs, monkeypatch):
-    """Memory that does run out: no more than half of what the whole batches took, beside the weights."""
+    """Memory that does run out: no more than half of what the whole batches took, apart from the weights."""
     settings = {
         "filters": 8192, "batch_size": 256, "epochs": 6, "graphs": graphs, "precision": "fp32",
         "embedding_dropout": 0, "dropout": 0,

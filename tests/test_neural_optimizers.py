@@ -1,4 +1,4 @@
-"""Optimisers and schedules."""
+"""Optimizers and schedules."""
 
 from __future__ import annotations
 

@@ -38,7 +38,9 @@ def test_explanations_are_retried_only_a_few_times(page):
     def never(route) -> None:
         if route.request.post_data_json.get("explain"):
             requests.append(route)
-            route.fulfill(status=503, headers={"Retry-After": "0.1"}, json={"error": "no answer within 10 s"})
+            route.fulfill(
+                status=503, headers={"Retry-After": "0.1"}, json={"error": "no response within 10 s"}
+            )
         else:
             route.continue_()
 

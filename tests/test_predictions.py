@@ -109,7 +109,7 @@ def test_aligned_to_another_vocabulary() -> None:
         ({"indptr": [0, 1, 2, 3]}, "indptr must rise"),
         ({"scores": [1.0]}, "1 scores but 4 labels"),
         ({"indices": [0, 1, 2, 4]}, "outside 0…3"),
-        ({"scores": [1, 0.5, 0.6, 0]}, "row 0 is not ordered by falling score"),
+        ({"scores": [1, 0.5, 0.6, 0]}, "row 0 is not ordered by decreasing score"),
         ({"scores": [1, 0.5, 0.5, np.nan]}, "row 2 has a score that is not a finite number"),
         ({"ids": Strings.of(["a"])}, "1 ids but 3 examples"),
     ],

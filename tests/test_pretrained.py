@@ -1,4 +1,4 @@
-"""Encoders from folders and from the hub: which are taken, and what is said of the others."""
+"""Encoders from folders and from the hub: which are accepted, and the errors for the others."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def saved(tmp_path):
 
 @pytest.mark.parametrize("family", WITHOUT_DECODER)
 def test_families(family, saved):
-    """Loaded from a folder, they tell texts apart, and do not depend on the texts beside."""
+    """Loaded from a folder, they distinguish texts, and do not depend on the other texts of a batch."""
     made = TextEncoder.pretrained(EncoderConfig(encoder=saved(family)), LONGEST)
     texts = ["bread oven", "the wind and the harbour and the waves", "rook"]
     together = vectors(made, Strings.of(texts))
@@ -177,7 +177,7 @@ def refused(folder: Path, reason: str) -> None:
 
 
 def test_an_encoder_with_parts_missing_or_damaged_is_refused(tmp_path):
-    """transformers itself goes on: words it does not know are [UNK], weights that are not there random."""
+    """transformers itself continues: unknown words become [UNK], and missing weights are random."""
     folder = copied(tmp_path)
     for file in ("tokenizer.json", "tokenizer_config.json"):
         (folder / file).unlink()

@@ -543,7 +543,7 @@ def test_the_worst_of_equals_are_those_with_the_highest_wrong_score():
 
 
 def test_models_of_other_data_are_told_apart(folder, three):
-    sentence = "animals was trained on other data: label frequencies are those of deep for all."
+    sentence = "animals was trained on other data: label frequencies are those of deep for all models."
     assert sentence in three.text("quality") and "near was trained" not in three.text("quality")
     truth = treetop.read(folder / "test.jsonl")
     models = {name: treetop.load(folder / name) for name in ("animals", "deep")}

@@ -88,7 +88,7 @@ def test_bad_parameters():
     for made, message in (
         (TreetopClassifier("xr-linear", beem=3), "no setting 'beem'"),
         (TreetopClassifier("xr-liner"), "no method 'xr-liner'; did you mean 'xr-linear'"),
-        (TreetopClassifier(3), "given by its name, as 'xr-linear', not as 3"),
+        (TreetopClassifier(3), "given by its name, such as 'xr-linear', not as 3"),
         (TreetopClassifier(settings=[1]), "settings must be a dictionary"),
         (TreetopClassifier(k=0), "k must be a whole number of at least 1, not 0"),
         (TreetopClassifier(n_scores=1.5), "n_scores must be a whole number"),
@@ -417,7 +417,7 @@ def test_cross_validation():
 
 
 def test_folds_that_lack_labels():
-    """Every text has a label of its own: no fold has seen the labels that it is judged by."""
+    """Every text has a label of its own: no fold has seen the labels that it is evaluated on."""
     labels = [[*row, f"only {number}"] for number, row in enumerate(LABELS)]
     scores = cross_val_score(classifier(k=2), TEXTS, labels, cv=KFold(4), error_score="raise")
     assert (scores > 0.4).all()

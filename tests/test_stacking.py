@@ -1,4 +1,4 @@
-"""Stacked ensembles: the curves are those of least loss, and the score is what they say."""
+"""Stacked ensembles: the curves minimise the loss, and the score follows from them."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_bends_of_a_curve():
 
 
 def test_a_few_texts_do_not_mislead():
-    """The useless member stays useless when ten texts teach the rule."""
+    """The useless member stays useless when the rule is fitted on ten texts."""
     lists, Y, counts = data_of(400, seed=1)
     few = [(indptr[:11], ids[: indptr[10]], scores[: indptr[10]]) for indptr, ids, scores in lists]
     stack = Stack.fit(few, Y[:10], counts)
@@ -79,7 +79,7 @@ def test_a_few_texts_do_not_mislead():
 
 
 def data_of(texts: int, seed: int) -> tuple[list, sparse.csr_matrix, np.ndarray]:
-    """Two members: one is right with the probability it says, the other says nothing of use."""
+    """Two members: one is right with the probability it says, the other is useless."""
     rng = np.random.default_rng(seed)
     labels = 30
     Y = np.zeros((texts, labels))
@@ -263,7 +263,7 @@ def test_what_no_list_holds_comes_last_in_its_own_order():
 
 
 def test_scores_with_long_tails_are_learned_as_well():
-    """A member whose scores are e^(2z), one whose scores are σ(z): the same to say, and the same learned."""
+    """A member whose scores are e^(2z), one whose scores are σ(z): the same information, and the same fit."""
     rng = np.random.default_rng(0)
     z = rng.normal(size=(400, 8))
     Y = sparse.csr_matrix((rng.random(z.shape) < 1 / (1 + np.exp(1 - 2 * z))).astype(float))

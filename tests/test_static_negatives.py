@@ -1,4 +1,4 @@
-"""LightXML with negatives that stay the same: two stages, and which weights move in each."""
+"""LightXML with static negatives: two stages, and which weights move in each."""
 
 from __future__ import annotations
 

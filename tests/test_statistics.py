@@ -1,4 +1,4 @@
-"""The figures of a data set, by hand, and the picture of its long tail."""
+"""The statistics of a data set, by hand, and the plot of its long tail."""
 
 from __future__ import annotations
 

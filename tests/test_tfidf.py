@@ -127,7 +127,7 @@ def test_equals_sklearn_on_any_unicode(texts: list[str], analyzer: str, lowercas
 
 
 def test_the_first_of_several_lines_counts_more():
-    """As if it stood there so often; no n-gram reaches over its end."""
+    """As if it occurred that often; no n-gram reaches over its end."""
     texts = ["\n Red boats\nred sails and\nblue sails", "no second line", "\nempty first", "last one\n"]
     options = {"ngram_max": 2, "idf": None, "norm": None, "shortest_word": 1}
     tfidf = Tfidf(TfidfConfig(first_line=3, **options))

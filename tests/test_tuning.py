@@ -161,7 +161,7 @@ def test_settings_that_do_not_go_together_fail_alone(data):
 
 
 def scripted(monkeypatch, figures) -> list[KimCNN]:
-    """Networks whose figures on held-out examples are ``figures(number of the network, epoch)``."""
+    """Networks whose validation metrics are ``figures(number of the network, epoch)``."""
     models: list[KimCNN] = []
     counted: dict[int, int] = {}
 
@@ -320,9 +320,9 @@ def test_mistakes_are_told(data, monkeypatch):
             tune("xr-linear", data, **options)
     with pytest.raises(ConfigError, match="ensemble has nothing to tune"):
         tune("ensemble", data)
-    with pytest.raises(ConfigError, match="metric of the tuning"):
+    with pytest.raises(ConfigError, match="metric of tuning"):
         tune("kim-cnn", data, settings={"training.metric": "P@3"})
-    with pytest.raises(ConfigError, match="metric of the tuning"):
+    with pytest.raises(ConfigError, match="metric of tuning"):
         tune("kim-cnn", data, space={"training.metric": ("P@3",)})
     with pytest.raises(ConfigError, match="calibration does not change the ranking"):
         tune("xr-linear", data, space={"calibration": ("isotonic",)})

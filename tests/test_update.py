@@ -332,7 +332,7 @@ def test_mistakes(tmp_path):
         treetop.XRLinear().update(new, old)
     with pytest.raises(DataError, match="needs the examples that the model was trained on"):
         model.update(new)
-    with pytest.raises(DataError, match=r"has 10 examples, but the model was trained on \d+; an update"):
+    with pytest.raises(DataError, match=r"has 10 examples, but the model was trained on \d+: give exactly"):
         model.update(new, old[:10])
     other = dataclasses.replace(old, Y=old.Y[::-1], labels=Strings.of(reversed(list(old.labels))))
     with pytest.raises(DataError, match="has other labels than the examples that"):

@@ -133,7 +133,7 @@ def test_vectors_that_do_not_fit(tmp_path):
     with pytest.raises(ConfigError, match="set dimension=3"):
         words.embedding()
     path.write_text("the 1 2 3\nlibrary 1 x 2\n")
-    with pytest.raises(DataError, match=r"glove\.txt: line 2 is not a word and its numbers"):
+    with pytest.raises(DataError, match=r"glove\.txt: line 2 is not a word followed by its numbers"):
         words.embedding()
     path.write_text("the 1 2 3\nlibrary 1 2\n")
     with pytest.raises(DataError, match="line 2 is not"):
@@ -166,7 +166,7 @@ def test_numbers_that_are_too_large(tmp_path, number):
     path = tmp_path / "glove.txt"
     words = Words.fit(TEXTS, WordsConfig(dimension=3, vectors=str(path)), 1)
     path.write_text(f"the 1 2 3\nlibrary 1 2 {number}\n")
-    with pytest.raises(DataError, match=r"glove\.txt: line 2 is not a word and its numbers"):
+    with pytest.raises(DataError, match=r"glove\.txt: line 2 is not a word followed by its numbers"):
         words.embedding()
 
 
@@ -180,7 +180,7 @@ def test_tables_that_cannot_be(tmp_path):
         with pytest.raises(DataError, match=r"model\.safetensors: has numbers that are not finite"):
             words.embedding()
     save_file({"embeddings": torch.zeros(3, 0)}, path)
-    with pytest.raises(DataError, match=r"model\.safetensors: its vectors have no numbers"):
+    with pytest.raises(DataError, match=r"model\.safetensors: its vectors are empty"):
         words.embedding()
 
 
@@ -195,7 +195,7 @@ def test_the_first_line_does_not_set_the_width(tmp_path, first):
     vectors = dict(zip(words.names(), words.embedding().weight[2:].tolist(), strict=True))
     assert vectors["the"] == [1, 2, 3] and vectors["library"] == [-1, 0.5, 2]
     words = Words.fit(TEXTS, WordsConfig(dimension=4, vectors=str(path)), 1)
-    with pytest.raises(ConfigError, match="have 3 numbers: set dimension=3"):
+    with pytest.raises(ConfigError, match="have 3 dimensions: set dimension=3"):
         words.embedding()
 
 
@@ -205,5 +205,5 @@ def test_the_damaged_line_is_blamed(tmp_path):
     for lines in (["the 1 2", "library 1 2 3"], ["the 1 2", "unheard 1 2 3"], ["the", "library 1 2 3"]):
         for number, text in enumerate((lines, lines[::-1]), 1):
             path.write_text("\n".join(text))
-            with pytest.raises(DataError, match=f"line {number} is not a word and its numbers"):
+            with pytest.raises(DataError, match=f"line {number} is not a word followed by its numbers"):
                 words.embedding()

@@ -1,4 +1,4 @@
-"""XR-Transformer: its shortlists, first weights, trees, switches, and a training that is killed."""
+"""XR-Transformer: its shortlists, first weights, trees, settings, and a training that is killed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What test_two_processes.py starts in two processes: ``two_processes.py FOLDER SETTINGS ARGUMENTS``.
 
-FOLDER has ``train.jsonl``, and takes what comes out. SETTINGS of kim-cnn and ARGUMENTS of treetop are JSON.
+FOLDER has ``train.jsonl``, and receives the output. SETTINGS of kim-cnn and ARGUMENTS of treetop are JSON.
 The first time it ends in the middle of a training, which a second time finishes.
 """
 
@@ -26,7 +26,7 @@ STOPPED_AT = 11
 
 
 def train(folder: Path, name: str, settings: dict[str, Any]) -> None:
-    """Writes the trained weights; states lie beside them until then."""
+    """Writes the trained weights; checkpoints are next to them until then."""
     data = treetop.read(folder / "train.jsonl")
     save_every = 1e9 if process_rank() else 0  # clocks differ
     model = treetop.make("kim-cnn", **settings, save_every=save_every)

@@ -3,7 +3,7 @@
     python bench/gpu/level_recall.py FOLDER --encoder DIR [--set NAME=VALUE …]
 
 FOLDER holds train.jsonl.xz and test.jsonl.xz. *Recall* is the share of the true nodes of the test texts that
-the level chooses; for labels, the share below a chosen cluster.
+are in the beam of the level; for labels, the share below a cluster in the beam.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def main() -> None:
         ]
         for level in levels
     ]
-    print(markdown(("level", "nodes", "chosen", "share chosen", "recall"), rows))
+    print(markdown(("level", "nodes", "in the beam", "share in the beam", "recall"), rows))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@
 namespace treetop::bindings {
 namespace {
 
-// Keeps the training matrix alive beside what was made of it.
+// Keeps the training matrix alive together with what was built from it.
 class BoundRows {
 public:
     BoundRows(In<std::int64_t> indptr, In<std::int32_t> indices, In<float> data, std::int64_t features, int threads)

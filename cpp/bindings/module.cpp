@@ -12,7 +12,7 @@ void bind_text(nanobind::module_& module);
 
 NB_MODULE(_native, module) {
     module.doc() = "treetop's native core";
-    // Objects alive when the interpreter exits (in a traceback, say) are no news for the user.
+    // Objects alive when the interpreter exits (in a traceback, say) do not concern the user.
     nanobind::set_leak_warnings(false);
     treetop::bindings::bind_data(module);
     treetop::bindings::bind_linear(module);

@@ -18,7 +18,7 @@ namespace treetop::bindings {
 namespace {
 
 // Keeps the arrays of a level alive (they may be memory-mapped) and checks that their sizes fit together. What the
-// buckets hold is checked where it is read, so a damaged file gives an error or a wrong answer, never a wild read.
+// buckets hold is checked where it is read: a damaged file gives an error or wrong scores, never an out-of-bounds read.
 class BoundLevel {
 public:
     BoundLevel(In<std::int64_t> offsets, In<std::int64_t> chunks, In<std::int64_t> starts, In<std::uint32_t> buckets,

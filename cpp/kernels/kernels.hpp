@@ -1,7 +1,7 @@
 // The inner loops that are compiled once per instruction set (the .cpp files of this folder). All sets give the
 // same bits; ../simd.hpp chooses among them at run time.
 //
-// Files of this folder use no library templates: their code must never stand in for that of another file.
+// Files of this folder use no library templates: the linker might use their code for other files.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@
 
 namespace {
 
-// Every entry is there with a chance of 1 in `one_in`.
+// Every entry is there with probability 1 / `one_in`.
 Matrix scattered(int rows, int cols, std::uint32_t one_in, std::uint64_t seed) {
     Matrix matrix;
     matrix.cols = cols;
@@ -102,7 +102,7 @@ int main() {
         }
     }
 
-    // A search over a trained level, row beside row and row by row.
+    // A search over a trained level, all rows at once and row by row.
     problem.last = true;
     problem.offsets = {0, 50};
     std::vector<std::int64_t> all_indptr{0, kDocuments};

@@ -214,7 +214,7 @@ def beam_search(
     """``start``: for every query, nodes above the first of these levels and their scores; else the root."""
 
 def ranking_flaw(indptr: _I64, ids: _I32, scores: _F32, labels: int) -> str | None:
-    """What is wrong with ranked lists of ids below ``labels`` with falling scores, or nothing."""
+    """What is wrong with ranked lists of ids below ``labels`` with decreasing scores, or nothing."""
 
 def combine(
     rankings: Sequence[tuple[_I64, _I32, _F32]], weights: Sequence[float], k: int, threads: int

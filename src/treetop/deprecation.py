@@ -9,7 +9,7 @@ from typing import Any
 
 
 def warn_renamed(old: str, new: str, *, stacklevel: int = 3) -> None:
-    """The old name goes with the next version."""
+    """The next version removes the old name."""
     warnings.warn(f"{old} is deprecated: use {new}", FutureWarning, stacklevel=stacklevel)
 
 

@@ -21,13 +21,13 @@ METHODS: dict[str, Entry] = {
     "plt": Entry("plt", "PLT", "probabilistic label tree: scores are probabilities"),
     "neighbours": Entry("neighbours", "NearestNeighbours", "the vote of the most similar training texts"),
     "hybrid": Entry("hybrid", "Hybrid", "xr-linear and neighbours, weighted on held-out texts"),
-    "dismec": Entry("dismec", "DiSMEC", "one classifier per label against all texts; slow with many labels"),
+    "dismec": Entry("dismec", "DiSMEC", "a one-versus-all classifier per label; slow with many labels"),
     "kim-cnn": Entry("kim_cnn", "KimCNN", "convolutions over words, max pooling per filter"),
     "kim-cnn-softmax": Entry("kim_cnn", "KimCNNSoftmax", "kim-cnn with the softmax loss of the original"),
     "xml-cnn": Entry("xml_cnn", "XMLCNN", "convolutions with dynamic pooling and a hidden layer"),
-    "xml-cnn-impl": Entry("xml_cnn", "XMLCNNImpl", "what the first public code of XML-CNN computed"),
+    "xml-cnn-impl": Entry("xml_cnn", "XMLCNNImpl", "xml-cnn as in its first public code"),
     "cnn-baseline": Entry(
-        "cnn_baseline", "CNNBaseline", "convolutions and a hidden layer: small for many labels"
+        "cnn_baseline", "CNNBaseline", "convolutions and a hidden layer; stays small with many labels"
     ),
     "flat-transformer": Entry(
         "flat_transformer", "FlatTransformer", "a fine-tuned transformer with a score for every label"

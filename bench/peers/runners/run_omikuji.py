@@ -1,6 +1,6 @@
 """Omikuji: partitioned label trees (Parabel by default, Bonsai and others by settings).
 
-Settings: its hyper-parameters, such as cluster_k, cluster_balanced, max_depth, n_trees, and beam_size. It
+Settings: its hyperparameters, such as cluster_k, cluster_balanced, max_depth, n_trees, and beam_size. It
 trains from a file in the format of the Extreme Classification Repository; writing and parsing this file is
 not timed. It predicts one text at a time, its trees in parallel.
 """

@@ -200,7 +200,7 @@ def _read_data(
 ) -> tuple[Dataset, Dataset]:
     """The training data and the test data."""
     if test is not None and validation is not None:
-        raise ConfigError("--test and --validation exclude each other: give one of them")
+        raise ConfigError("--test and --validation cannot be combined: give one of them")
     if test is None and validation is None and holds_splits(data):
         test = data
     train = reading.read(data, usual_split="train", group=group, label_texts=label_texts)

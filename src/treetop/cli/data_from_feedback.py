@@ -29,7 +29,7 @@ def from_feedback(
     """Turn the server's feedback into training data for treetop update.
 
     Writes each text once, with the labels that were accepted or added and not rejected later. The note at the
-    end names the --after with which the next run reads only newer feedback.
+    end gives the --after with which the next run reads only newer feedback.
     """
     from ..data import write
     from ..serve.feedback_data import read_feedback

@@ -33,7 +33,7 @@ def evaluate(
     threshold: Annotated[
         float | None,
         typer.Option(
-            help="Minimum score for micro and macro F1 of the labels above it, among the first K.",
+            help="Add micro and macro F1 of the labels scored strictly above this, among the first K.",
             show_default=False,
         ),
     ] = None,
@@ -249,7 +249,7 @@ def _print(
         show_table(rows, header, right=range(1, len(header)))
     if differences is not None:
         show()
-        heading("difference from the other")
+        heading("difference from the other model")
         rows = (
             (
                 name,

@@ -125,7 +125,7 @@ class Reading(OptionGroup):
     ] = None
 
     def read(self, path: Path) -> Dataset:
-        """Texts or features; labels need not be there."""
+        """Texts or features, with or without labels."""
         from ..data import read
 
         with step(_title(path)):

@@ -1,4 +1,4 @@
-"""``treetop report``: an HTML report of one or several models on test data."""
+"""``treetop report``: an HTML report of one or more models on test data."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 def report(
     models: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="MODEL|PREDICTIONS", help="One or several model folders or outputs of predict."
-        ),
+        typer.Argument(metavar="MODEL|PREDICTIONS", help="One or more model folders or outputs of predict."),
     ],
     data: Annotated[Path, typer.Argument(metavar="TEST", help="Labelled test texts or features.")],
     *,

@@ -48,7 +48,7 @@ def serve(
 ) -> None:
     """Serve models over HTTP, with a web page to try them on.
 
-    A model that is saved again replaces the running one without a pause.
+    A model that is saved again replaces the running one without downtime.
     """
     config = ServeConfig(**given(dataclasses.asdict(options)))
     try:

@@ -79,7 +79,7 @@ def train(
     group: Group = None,
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="Resume a stopped training from its last checkpoint."),
+        typer.Option("--resume", help="Resume training from the last checkpoint."),
     ] = False,
     reading: LabelledReading,
 ) -> None:
@@ -89,8 +89,8 @@ def train(
 
     With --group, examples that are held out for validation or calibration are drawn as whole groups.
 
-    Checkpoints are kept in FOLDER.unfinished until the model is saved: a training that was stopped or killed
-    resumes from there with --resume and the same data and settings.
+    Checkpoints are kept in FOLDER.unfinished until the model is saved. If training is stopped or killed,
+    repeat the command with --resume to continue from there; data and settings must be the same.
 
     On several GPUs: torchrun --nproc-per-node 4 -m treetop train …
     """

@@ -85,14 +85,15 @@ def tune(
     pruning: Annotated[
         bool,
         typer.Option(
-            "--pruning/--no-pruning", help="Stop poor trials of networks with a constant rate early."
+            "--pruning/--no-pruning",
+            help="Stop poor trials early (only networks with a constant learning rate).",
         ),
     ] = True,
     study: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="File that keeps the trials; the same command resumes it.",
+            help="File to keep the trials in; the same command resumes the study.",
             show_default="FOLDER.study.db, or tune.db",
         ),
     ] = None,
@@ -113,8 +114,9 @@ def tune(
     Each trial trains on most of DATA and is measured on the rest. To see a search space: treetop methods NAME
 
     A network with a constant learning rate trains for at most 50 epochs and stops after 10 without
-    improvement; the model of all of DATA trains up to the best epoch of the best trial. A network whose rate
-    changes (schedule, warmup), or whose weights are averaged (average), always trains for all of its epochs.
+    improvement; the model of all of DATA trains up to the best epoch of the best trial. A network whose
+    learning rate changes (schedule, warmup), or whose weights are averaged (average=swa), always trains for
+    all of its epochs.
     """
     from ..store import check_target
     from ..tuning import tune as search

@@ -52,7 +52,7 @@ def update(
     threads: Threads = None,
     reading: LabelledReading,
 ) -> None:
-    """Add examples, also of new labels, to a trained model without training it from scratch.
+    """Add examples, with known or new labels, to a trained model without retraining it from scratch.
 
     The vocabulary stays as it is; new labels are added to the label tree.
     """

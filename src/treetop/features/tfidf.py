@@ -50,7 +50,7 @@ class TfidfConfig(Config):
     lowercase: bool = setting(True, "convert texts to lower case first")
     shortest_word: int = setting(2, "ignore words of fewer characters", at_least=1)
     first_line: int = setting(
-        1, "times that the first of several lines, the title, is counted", at_least=1, at_most=100
+        1, "number of times to count the first of several lines (the title)", at_least=1, at_most=100
     )
     min_df: int | float = setting(
         1, "keep terms that occur in at least this many texts; below 1: a share of the texts", at_least=0
@@ -59,7 +59,7 @@ class TfidfConfig(Config):
         1, "keep terms that occur in at most this many texts; up to 1: a share of the texts", above=0
     )
     max_features: int | None = setting(
-        None, "largest vocabulary, of the most frequent terms; none: all terms", at_least=1
+        None, "maximum vocabulary size; keeps the most frequent terms; none: all terms", at_least=1
     )
     idf: str | None = setting(
         "sklearn",
@@ -67,9 +67,7 @@ class TfidfConfig(Config):
         "(none), for N texts, df of them with the term",
         choices=("sklearn", "pecos"),
     )
-    smooth_idf: bool = setting(
-        True, "smoothing: the ones added to N and df in the idf formulas; false: without them"
-    )
+    smooth_idf: bool = setting(True, "add 1 to N and df, as in the idf formulas (smoothing)")
     sublinear_tf: bool = setting(False, "use 1 + ln(count) instead of the count of a term in a text")
     binary: bool = setting(False, "count each term at most once per text")
     saturation: float | None = setting(
@@ -184,7 +182,7 @@ class Tfidf:
             try:
                 self._vocabulary = Strings(*self._fitted().terms())
             except ValueError as error:
-                raise ModelError(f"the TF-IDF vocabulary cannot be read: {error}") from None
+                raise ModelError(f"the TF-IDF vocabulary cannot be read ({error}): train it again") from None
         return self._vocabulary
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
@@ -200,7 +198,7 @@ class Tfidf:
         try:
             tfidf._use(typed(arrays, _ARRAYS))
         except ValueError as error:
-            raise ModelError(f"the TF-IDF arrays cannot be used: {error}") from None
+            raise ModelError(f"the TF-IDF arrays cannot be used ({error}): train it again") from None
         return tfidf
 
     def _fit(self, texts: Strings, with_rows: bool, threads: int, progress: Progress | None) -> Any:

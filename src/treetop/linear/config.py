@@ -32,7 +32,7 @@ class LinearConfig(Config):
 
     loss: str = setting(
         "squared-hinge",
-        "loss of the classifiers: huber-hinge is squared-hinge with straight tails; logistic estimates "
+        "loss of the classifiers: huber-hinge is squared-hinge with linear tails; logistic estimates "
         "probabilities",
         choices=LOSSES,
     )
@@ -43,14 +43,14 @@ class LinearConfig(Config):
     refit: bool = setting(False, "after l1, train again with l2 on the features that l1 selected")
     cost_positive: float = setting(1.0, "cost C of positive examples", above=0)
     cost_negative: float = setting(1.0, "cost C of negative examples", above=0)
-    bias: float = setting(1.0, "value of the constant feature; 0: none", at_least=0)
+    bias: float = setting(1.0, "value of the constant bias feature; 0: no bias", at_least=0)
     tolerance: float = setting(
         0.1,
         "stopping tolerance: spread of the solver's (projected) gradients; for l1, as a share of l1_strength",
         above=0,
     )
     max_passes: int = setting(100, "maximum passes of the solver over a label's examples", at_least=1)
-    threshold: float = setting(0.1, "drop weights with a smaller absolute value", at_least=0)
+    threshold: float = setting(0.1, "drop weights with an absolute value below this", at_least=0)
     weight_bits: int = setting(
         8, "bits per stored weight: 8 (the nearest of 255 values) or 32 (exact)", choices=(8, 32)
     )

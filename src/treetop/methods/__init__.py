@@ -20,7 +20,7 @@ __all__ = ["METHODS", "Method", "MethodConfig", "load", "make", "method_class"]
 def method_class(name: str) -> type[Method]:
     """The class of a registry name, imported now."""
     if not isinstance(name, str):
-        raise ConfigError(f"a method is given by its name, as 'xr-linear', not as {name!r}")
+        raise ConfigError(f"a method is given by its name, such as 'xr-linear', not as {name!r}")
     if name not in METHODS:
         near = difflib.get_close_matches(name, METHODS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(METHODS)}"
@@ -53,14 +53,17 @@ def load(folder: str | os.PathLike[str], *, verify: bool = True, **settings: Any
             raise ConfigError(f"a trained model can be given {', '.join(AT_PREDICTION)}, but not {name!r}")
     stored = store.load(folder, verify=verify)
     if stored.method not in METHODS:
-        raise ModelError(f"{folder} holds a {stored.method!r} model, which this treetop does not know")
+        raise ModelError(
+            f"{folder} holds a {stored.method!r} model, which this version of treetop does not know;"
+            " upgrade treetop"
+        )
     if settings:
         try:
             config, data = _adjusted(stored.method, stored.config, stored.data, settings)
         except ConfigError:
             raise
         except (LookupError, ValueError, TypeError, AttributeError) as error:
-            raise ModelError(f"{folder}: the model cannot be put together ({error})") from error
+            raise ModelError(f"{folder}: the model cannot be restored ({error})") from error
         stored = dataclasses.replace(stored, config=config, data=data)
     return method_class(stored.method).from_stored(stored, str(folder))
 

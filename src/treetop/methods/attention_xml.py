@@ -44,7 +44,7 @@ class AttentionXMLConfig(ClusterConfig, WordNetworkConfig):
     clusters: tuple[int, ...] = setting(
         (),
         "clusters on each level above the labels, from the top; none: powers of two, for more than 5,000 "
-        "labels. Levels that are not smaller than the labels are left out",
+        "labels. Levels with as many clusters as labels, or more, are left out",
         at_least=1,
     )
     flat: bool = setting(False, "score every label for every text, without a label tree")

@@ -243,7 +243,7 @@ class Method(ABC):
         labels: str | None = None,
         **options: Any,
     ) -> Self:
-        """Adds labelled examples, also of new labels, to a fitted model without training it from scratch.
+        """Adds examples, with known or new labels, to a fitted model without retraining it from scratch.
 
         ``old``: the training examples, unless the model keeps them itself (``keep_data``). Words outside the
         vocabulary stay unknown, and the calibration does not change. ``text`` and ``labels`` name the columns
@@ -341,7 +341,10 @@ class Method(ABC):
                 model.label_texts = Strings.from_state(under_prefix("label_texts", stored.arrays))
             model.label_counts = typed(stored.arrays, {"label_counts": np.int64})["label_counts"]
             if len(model.label_counts) != len(model.labels):
-                raise ModelError(f"{len(model.label_counts):,} label counts for {len(model.labels):,} labels")
+                raise ModelError(
+                    f"{len(model.label_counts):,} label counts for {len(model.labels):,} labels:"
+                    " train it again"
+                )
             model.statistics = checked_statistics(stored.data)
             model.training_log = model.statistics.get("training", {})
             if "calibration" in model.statistics:
@@ -349,7 +352,7 @@ class Method(ABC):
                 model.calibration = map_class.from_state(under_prefix("calibration", stored.arrays))
             model._restore(under_prefix("model", stored.arrays))
         except (LookupError, ValueError, TypeError, AttributeError, TreetopError) as error:
-            raise ModelError(f"{where}: the model cannot be put together ({error})") from error
+            raise ModelError(f"{where}: the model cannot be restored ({error})") from error
         return model
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
@@ -481,7 +484,7 @@ class Method(ABC):
         if len(dataset) != self.statistics["examples"]:
             raise DataError(
                 f"{old.source}: has {len(dataset):,} examples, but the model was trained on"
-                f" {self.statistics['examples']:,}; an update needs exactly those, and the new ones apart"
+                f" {self.statistics['examples']:,}: give exactly those, and new examples separately"
             )
         if not np.array_equal(dataset.label_counts, self.label_counts):
             raise DataError(
@@ -508,7 +511,7 @@ class Method(ABC):
             )
         if not self.takes_texts and dataset.X is None:
             raise DataError(
-                f"{dataset.source}: the model was trained on features but the input has none: give some"
+                f"{dataset.source}: the model was trained on features but the input has none: give features"
             )
         return dataset
 

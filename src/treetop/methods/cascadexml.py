@@ -37,7 +37,7 @@ class CascadeXMLConfig(ClusteredEncoderConfig):
     clusters: tuple[int, ...] = setting(
         (),
         "clusters on each level above the labels, from the top; none: chosen by the number of labels. Levels "
-        "that are not smaller than the labels are left out",
+        "with as many clusters as labels, or more, are left out",
         at_least=1,
     )
     taps: tuple[int, ...] = setting(
@@ -79,7 +79,8 @@ class CascadeXMLConfig(ClusteredEncoderConfig):
             raise ConfigError("clusters must grow from level to level: list the smallest first")
         if list(self.taps) != sorted(self.taps):
             raise ConfigError(
-                "taps must not fall (no level can see an earlier layer than the level above it): sort them"
+                "taps must not decrease (no level can see an earlier layer than the level above it):"
+                " sort them"
             )
         if self.transformer.layers != 1 or self.transformer.pooling == "pooler":
             raise ConfigError("each level sees one layer: set layers=1, and pooling to cls, mean or last")

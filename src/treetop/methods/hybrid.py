@@ -3,8 +3,8 @@
     score(l) = (1 - w) · √linear(l) + w · neighbours(l)
 
 The linear model generalises over the many texts of a frequent label; the neighbours remember the few texts of
-a rare one. The root brings linear scores, products of exp(-(1 - u)³) that fall off steeply, to the scale of
-the votes.
+a rare one. The square root brings linear scores, products of exp(-(1 - u)³) that fall off steeply, to the
+scale of the votes.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ class Hybrid(TreeLinear):
             Part("linear", 1 - self.weight, listed_score(lists[0], label), linear),
             Part("neighbours", self.weight, listed_score(lists[1], label), votes),
         ]
-        rule = "the sum of weight · value; the value of the linear part is the root of its score"
+        rule = "the sum of weight · value; the value of the linear part is the square root of its score"
         return summed(linear.label, parts, rule)
 
     def _state(self) -> dict[str, npt.NDArray]:

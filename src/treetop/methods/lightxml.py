@@ -50,15 +50,15 @@ class LightXMLConfig(ClusteredEncoderConfig):
     )
     negatives: str = setting(
         "dynamic",
-        "clusters whose labels are ranked while training: the currently best (dynamic), or the best after a "
-        "first training of the clusters, with the same encoder (static) or the labels' own (static-own)",
+        "labels scored in training: those of the current best clusters (dynamic), or of the best after "
+        "training the clusters first, with that encoder, frozen (static), or a second one (static-own)",
         choices=("dynamic", "static", "static-own"),
     )
     beam: int = setting(20, "beam width: clusters whose labels are ranked", at_least=1)
     hidden: int = setting(400, "width of the hidden layer before the labels", at_least=1)
     activation: str = setting(
         "none",
-        "activation of that layer: none, as in the released code, or sigmoid, as in the paper",
+        "activation of the hidden layer: none, as in the released code, or sigmoid, as in the paper",
         choices=("none", "sigmoid"),
     )
     transformer: EncoderConfig = part(

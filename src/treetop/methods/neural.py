@@ -367,4 +367,4 @@ class NeuralMethod(Method):
 
 
 def _about_width(width: int | None) -> str:
-    return "" if width is None else f", every text padded or cut to {width} words"
+    return "" if width is None else f", every text padded or truncated to {width} words"

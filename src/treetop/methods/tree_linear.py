@@ -1,4 +1,4 @@
-"""`TreeLinear`: linear classifiers on one or several label trees, the base of all methods on them."""
+"""`TreeLinear`: linear classifiers on one or more label trees, the base of all methods on them."""
 
 from __future__ import annotations
 

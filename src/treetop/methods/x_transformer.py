@@ -55,7 +55,7 @@ class XTransformerConfig(JoinedFeaturesConfig):
     """Settings of X-Transformer."""
 
     epochs: int = setting(5, "passes of the matcher over the training examples", at_least=0)
-    steps: int = setting(0, "optimizer steps of the matcher, instead of epochs; 0: by epochs", at_least=0)
+    steps: int = setting(0, "optimizer steps of the matcher, instead of epochs; 0: use epochs", at_least=0)
     index: str = setting(
         "pifa-tfidf",
         "label vectors for the clustering: TF-IDF of their training texts, the encoder's vectors of these, "

@@ -60,7 +60,7 @@ class XMLCNNImplConfig(CNNConfig):
 
 
 class XMLCNNImpl(NeuralMethod):
-    """XML-CNN as in its first public code; pads or cuts every text to ``max_length`` words."""
+    """XML-CNN as in its first public code; pads or truncates every text to ``max_length`` words."""
 
     name = "xml-cnn-impl"
     config_class = XMLCNNImplConfig

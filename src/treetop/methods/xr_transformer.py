@@ -49,7 +49,7 @@ class XRTransformerConfig(JoinedFeaturesConfig):
     loss: str = setting("squared-hinge", "loss of the fine-tuning", choices=("squared-hinge", "bce"))
     cost_sensitive: bool = setting(
         True,
-        "weight clusters by the number of the text's labels in them, in fine-tuning; rankers: linear.costs",
+        "in fine-tuning, weight clusters by the number of the text's labels in them (rankers: linear.costs)",
     )
     bootstrap: str = setting(
         "weighted",
@@ -58,9 +58,11 @@ class XRTransformerConfig(JoinedFeaturesConfig):
         choices=BOOTSTRAPS,
     )
     shortlist: int = setting(
-        20, "best-ranked nodes of the level above, added to the true ones (hard negatives)", at_least=0
+        20,
+        "number of best-ranked nodes of the level above to add to the true ones (hard negatives)",
+        at_least=0,
     )
-    max_clusters: int = setting(32768, "skip levels with more nodes in the fine-tuning", at_least=1)
+    max_clusters: int = setting(32768, "fine-tune only on levels with at most this many nodes", at_least=1)
     lowest: int = setting(0, "number of lowest levels to fine-tune on; 0: all", at_least=0)
     refine: bool = setting(
         True, "build a new tree from the rankers' features; false: keep the tree of the fine-tuning"

@@ -65,7 +65,8 @@ def attention_views(
         attentions = plain.attentions(batch)
         if attentions is None or len(attentions) != encoder.depth:
             raise ModelError(
-                f"transformers of the kind {plain.transformer.config.model_type} do not return attention"
+                f"transformers of type {plain.transformer.config.model_type} do not return attention:"
+                " train with another encoder"
             )
         width = min(batch.tokens.shape[1], longest)
         first = torch.stack([attentions[layer - 1][:, :, 0, :width] for layer in layers], 1)

@@ -91,5 +91,5 @@ class EncoderRanker:
         known = ranker.model.n_features
         seen = ranker.tfidf.n_features + network.encoder.width_of_last(layers)
         if known != seen:
-            raise ModelError(f"its rankers know {known:,} features but see {seen:,}: train it again")
+            raise ModelError(f"its rankers expect {known:,} features but get {seen:,}: train it again")
         return cls(ranker, layers=layers, share=share)

@@ -1,4 +1,4 @@
-"""`TextCNN`: convolutions over word vectors, with every switch of the study of XML-CNN.
+"""`TextCNN`: convolutions over word vectors, with every variant in the study of XML-CNN.
 
     words → vectors → dropout → convolution → pooling → ReLU → [hidden layer → ReLU] → dropout → labels
 

@@ -38,7 +38,7 @@ def read_vectors(path: Path, words: list[str], dimension: int) -> Vectors:
         )
     if found[1].shape[1] != dimension:
         raise ConfigError(
-            f"{path}: its vectors have {found[1].shape[1]} numbers: set dimension={found[1].shape[1]}"
+            f"{path}: its vectors have {found[1].shape[1]} dimensions: set dimension={found[1].shape[1]}"
         )
     return found
 
@@ -68,7 +68,7 @@ def _of_text(path: Path, places: dict[str, int], dimension: int) -> Vectors:
         if row is None and width >= usual:
             continue  # a word with spaces, as in GloVe 840B: not a word of a text
         if row is None or width != usual:
-            raise DataError(f"{path}: line {number} is not a word and its numbers: fix or remove it")
+            raise DataError(f"{path}: line {number} is not a word followed by its numbers: fix or remove it")
         kept.append(place)
         rows.append(row)
     return np.array(kept, np.int64), np.array(rows, np.float32)
@@ -97,14 +97,17 @@ def _of_tensors(path: Path, places: dict[str, int]) -> Vectors:
         raise DataError(f"{path}: the vectors cannot be read ({error}): choose another file") from None
     names = _words_of_table(path)
     if len(tables) != 1 or len(tables[0]) != len(names):
-        raise DataError(f"{path}: must hold one table with a row for each of its {len(names):,} words")
+        raise DataError(
+            f"{path}: must hold one table with a row for each of its {len(names):,} words:"
+            " choose another file"
+        )
     if not tables[0].shape[1]:
-        raise DataError(f"{path}: its vectors have no numbers: choose another file")
+        raise DataError(f"{path}: its vectors are empty: choose another file")
     pairs = [(places[word], row) for row, word in enumerate(names) if word in places]
     at = np.array(pairs, np.int64).reshape(-1, 2)
     vectors = tables[0][at[:, 1]].float()
     if not (vectors.abs() <= LARGEST).all():
-        raise DataError(f"{path}: has numbers that are not finite, or too large: choose another file")
+        raise DataError(f"{path}: has numbers that are not finite or too large: choose another file")
     return at[:, 0], vectors.numpy()
 
 
@@ -114,7 +117,7 @@ def _words_of_table(path: Path) -> list[str]:
         if plain.is_file():
             return plain.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{plain}: the words cannot be read ({error})") from None
+        raise DataError(f"{plain}: the words cannot be read ({error}): replace the file") from None
     try:
         numbers = json.loads(tokenizer.read_text("utf-8"))["model"]["vocab"]
         return sorted(numbers, key=numbers.__getitem__)

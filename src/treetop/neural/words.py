@@ -40,7 +40,7 @@ class WordsConfig(Config):
         1, "keep words that occur in at most this many texts; up to 1: a share of the texts", above=0
     )
     max_words: int | None = setting(
-        None, "largest vocabulary, of the most frequent words; none: all words", at_least=1
+        None, "maximum vocabulary size; keeps the most frequent words; none: all words", at_least=1
     )
     vocabulary: str | None = setting(None, "file with one word per line: ignore all others", names_file=True)
     unknown: str = setting(
@@ -142,7 +142,7 @@ class Words:
         if "kept" in arrays:
             kept = np.asarray(arrays["kept"], np.int32).reshape(-1)
             if len(kept) and (kept.min() < 0 or kept.max() >= tfidf.n_features):
-                raise DataError("the words kept are not in the vocabulary: train it again")
+                raise DataError("the vocabulary of the model is damaged: train it again")
         return cls(config, tfidf, kept)
 
 
@@ -150,7 +150,9 @@ def _terms_in_file(path: Path, tfidf: Tfidf) -> npt.NDArray[np.int32]:
     try:
         words = set(path.read_text("utf-8").split())
     except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: the vocabulary cannot be read ({error})") from None
+        raise DataError(
+            f"{path}: the vocabulary cannot be read ({error}): give a UTF-8 file with one word per line"
+        ) from None
     kept = [place for place, word in enumerate(tfidf.vocabulary) if word in words]
     if not kept:
         raise DataError(f"{path}: lists none of the words of the texts: list some, one per line")

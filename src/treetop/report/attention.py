@@ -1,4 +1,4 @@
-"""A plot of the first token's attention over the layers of one or several encoders."""
+"""A plot of the first token's attention over the layers of one or more encoders."""
 
 from __future__ import annotations
 

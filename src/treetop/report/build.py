@@ -1,4 +1,4 @@
-"""Builds the page of a report, from one or several models or from a comparison."""
+"""Builds the page of a report, from one or more models or from a comparison."""
 
 from __future__ import annotations
 
@@ -134,7 +134,8 @@ def evidence_of_models(
             training = TrainingCounts(name, model.labels, model.label_counts, model.statistics["examples"])
         if model.labels != training.labels or not np.array_equal(model.label_counts, training.counts):
             notes.append(
-                f"{name} was trained on other data: label frequencies are those of {training.source} for all."
+                f"{name} was trained on other data: label frequencies are those of {training.source} for all"
+                " models."
             )
         texts = _label_names(model.labels, model.label_texts) | texts
     return Evidence.of(models, truth, training=training, label_texts=texts, notes=notes, **options)

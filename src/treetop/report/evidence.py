@@ -1,4 +1,4 @@
-"""`Evidence`: the predictions of one or several models, the truth, and every metric that a report shows."""
+"""`Evidence`: the predictions of one or more models, the truth, and every metric that a report shows."""
 
 from __future__ import annotations
 

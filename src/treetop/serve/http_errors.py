@@ -25,8 +25,8 @@ def too_busy(message: str, retry_after: float) -> HttpError:
 
 
 def timed_out(seconds: float) -> HttpError:
-    """503: no answer within the server's time limit."""
-    message = f"no answer within {seconds:g} s; try again later, or send less text"
+    """503: no response within the server's time limit."""
+    message = f"no response within {seconds:g} s; try again later, or send less text"
     return HttpError(503, message, {"Retry-After": "1"})
 
 

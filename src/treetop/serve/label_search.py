@@ -1,9 +1,9 @@
 """`LabelSearch`: labels by a part of their name, fast even among millions.
 
-Names, in lower case and without accents, are ranked by falling frequency: the name of the lower rank is the
-better match. Names share words, so the search runs over the distinct words, each with a list of the ranks of
-its names. Words are numbered by first occurrence, hence by their best name: in this order a search may stop
-once it has enough names that rank before the next word's best.
+Names, in lower case and without accents, are ranked by decreasing frequency: the name of the lower rank is
+the better match. Names share words, so the search runs over the distinct words, each with a list of the ranks
+of its names. Words are numbered by first occurrence, hence by their best name: in this order a search may
+stop once it has enough names that rank before the next word's best.
 
 - A prefix of a word is a range of the words in alphabetical order, found by bisection.
 - A substring of a word is searched for in one buffer of all words.
@@ -49,7 +49,7 @@ class LabelMatch(NamedTuple):
 
 
 class LabelSearch:
-    """Finds matches at the start of a word first, then anywhere in the name; each by falling frequency."""
+    """Finds matches at the start of a word first, then anywhere in the name; each by decreasing frequency."""
 
     def __init__(self, labels: Strings, texts: Strings | None, counts: npt.NDArray[np.int64]) -> None:
         self._labels, self._texts, self._counts = labels, texts, counts

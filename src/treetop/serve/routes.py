@@ -62,7 +62,7 @@ def make_router(services: Services) -> APIRouter:
     router.post(
         PREDICT,
         tags=["labels"],
-        summary="Predict labels for one or several texts",
+        summary="Predict labels for one or more texts",
         openapi_extra=json_request(schemas.PredictBody, config),
         responses=error_responses(400, 404, 408, 413, 415, 422, 429, 503)
         | {200: {"model": schemas.PredictAnswer}},

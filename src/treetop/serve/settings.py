@@ -24,8 +24,8 @@ class ServeConfig(Config):
         None, "device of a network: cuda, cuda:1, mps or cpu; by default the first available"
     )
     int8: bool = setting(False, "8-bit weights for transformers on the CPU, which is faster")
-    feedback: str = setting("feedback.sqlite", "file that stores feedback; none refuses feedback")
-    api_keys: str = setting("none", "file of API keys, one per line, one of which every request must carry")
+    feedback: str = setting("feedback.sqlite", "SQLite file that stores feedback; none: feedback is refused")
+    api_keys: str = setting("none", "file of API keys, one per line; every request must carry one of them")
     allow_host: tuple[str, ...] = setting(
         (),
         "host name to accept in addition to localhost (repeatable); by default a server on loopback accepts"
@@ -38,7 +38,7 @@ class ServeConfig(Config):
         2.0, "seconds between checks for changed model folders; 0 reloads on SIGHUP only", at_least=0
     )
     timeout: float = setting(
-        10.0, "time limit in seconds for a request to arrive, and again for its answer", above=0
+        10.0, "time limit in seconds for a request to arrive, and again for its response", above=0
     )
     drain: float = setting(30.0, "seconds that running requests get at shutdown", at_least=0)
     batch: int = setting(64, "maximum texts per prediction batch", at_least=1)

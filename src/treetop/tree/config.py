@@ -30,7 +30,7 @@ class ClusteringConfig(Config):
         0.5, "weight of the label text where vectors is concat or sum", at_least=0, at_most=1
     )
     vector_size: int = setting(
-        1000, "number of entries kept of a label vector, the largest; 0: all", at_least=0
+        1000, "number of largest entries to keep of each label vector; 0: all", at_least=0
     )
     vector_min_df: int = setting(
         2, "minimum number of texts with a feature to keep it in label vectors", at_least=1
@@ -55,7 +55,7 @@ class TreeConfig(ClusteringConfig):
     branching: int = setting(16, "children per node", at_least=2)
     leaf_size: int = setting(
         1000,
-        "most labels of a lowest cluster (balanced), or the size up to which none is split (unbalanced)",
+        "maximum labels per lowest cluster (balanced); clusters up to this size are not split (unbalanced)",
         at_least=1,
     )
     top: int | None = setting(

@@ -53,11 +53,15 @@ class TuningTask:
         fixed_names = [defaults.full_name(given) for given in settings]
         searched_names = [defaults.full_name(given) for given in space]
         if "calibration" in searched_names:
-            raise ConfigError("calibration does not change the ranking, so it cannot be searched: fix it")
+            raise ConfigError(
+                "calibration does not change the ranking, so it cannot be searched: set it to one value"
+            )
         own: dict[str, Any] = {}
         if method.trains_in_epochs:
             if "training.metric" in (*fixed_names, *searched_names):
-                raise ConfigError("training.metric is the metric of the tuning: set that one instead")
+                raise ConfigError(
+                    "training.metric is always the metric of tuning: set metric (--metric) instead"
+                )
             own = {"training.metric": metric}
         # Calibration trains twice and does not change the ranking: it is for the model of all examples.
         config = defaults.replace_settings({**own, **settings, "calibration": "none"})

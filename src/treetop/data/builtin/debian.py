@@ -136,7 +136,8 @@ def group_of(package: dict[str, str]) -> str:
 def _catalogue() -> Iterator[str]:
     if shutil.which(CATALOGUE[0]) is None:
         raise DataError(
-            "debian data sets come from apt's package lists, and this machine has no apt-cache; build another"
+            "debian data sets come from apt's package lists, and this machine has no apt-cache;"
+            " build another data set"
         )
     return _lines(*CATALOGUE)
 

@@ -39,7 +39,7 @@ class PairedTest(NamedTuple):
 
 
 def paired_tests(evidence: Evidence) -> list[PairedTest]:
-    """Tests of all pairs of models on the key metrics; more metrics would make the correction harsher.
+    """Tests of all pairs of models on the key metrics; more metrics would make the correction stricter.
 
     With many models, only those of the best against each other one. The best is selected on the same texts,
     so all pairs count in the correction.
