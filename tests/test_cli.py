@@ -356,9 +356,10 @@ def test_failures_are_one_sentence(error, code, words, tmp_path, folder, run, mo
 
 @pytest.mark.process
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no file size limits")
-def test_a_full_disk(folder, tmp_path):
+def test_a_full_disk(folder, tmp_path, monkeypatch):
     """A file size limit stands in for a full disk: the old file stays, and no part of the new one is left."""
     (tmp_path / "p.jsonl").write_text("old")
+    monkeypatch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)  # its file would be too large as well
     program = (
         "import json, resource, signal, sys\n"
         "from treetop.cli.main import main\n"

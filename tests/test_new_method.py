@@ -130,6 +130,7 @@ def insert(file: Path, *, before: str, line: str) -> None:
 def run(project: Path, *arguments: str) -> str:
     """Python in the copy, whose own `treetop` it imports."""
     environment = os.environ | {"PYTHONPATH": str(project / "src")}
+    environment.pop("COVERAGE_PROCESS_CONFIG", None)  # the copy is not what is measured
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=project, env=environment, capture_output=True, text=True, check=False,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from .. import _native, checkpoints
+from ..arrays import typed
 from ..progress import step
 from ..ranked import Ranked
 from ..sparse import Rows, csr_arrays, transpose
@@ -90,6 +93,23 @@ class SingleLevel:
                 start=start,
             )
         )
+
+    def state(self) -> dict[str, npt.NDArray]:
+        """Plain arrays for the store."""
+        return self.weights.state()
+
+    @classmethod
+    def from_state(
+        cls,
+        arrays: Mapping[str, npt.NDArray],
+        offsets: npt.NDArray[np.int64],
+        config: LinearConfig,
+        *,
+        n_features: int,
+    ) -> SingleLevel:
+        """The inverse of `state`, for the same tree and features."""
+        level = typed(arrays, LevelWeights.TYPES)
+        return cls(LevelWeights(offsets, n_features=n_features, last=True, **level), config)
 
     def dense(self) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """``W, b``: weights, nodes × features, and biases."""

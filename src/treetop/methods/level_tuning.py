@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,8 +23,10 @@ from scipy import sparse
 
 from .. import checkpoints
 from ..arrays import under_prefix, with_prefix
+from ..config import part, setting
 from ..features.joined import Vectors, side_by_side
 from ..linear import LinearConfig
+from ..linear.joined_ranker import USUAL_RANKERS
 from ..linear.single_level import SingleLevel
 from ..linear.tree_model import relevance_chain
 from ..neural.batches import Examples
@@ -36,19 +39,47 @@ from ..ranked import Ranked
 from ..sparse import binarize, normalize_rows
 from ..tree import LabelTree
 from .fine_tuning import TrainingTask, inference_settings
+from .network_config import JoinedFeaturesConfig
 
 if TYPE_CHECKING:
     from ..neural.text_encoder import TextEncoder
-    from .xr_transformer import XRTransformerConfig
 
+Head = tuple[Vectors, Vectors]
+"""Weights and biases."""
 BOOTSTRAPS = ("weighted", "linear", "inherit", "none")
 BOOTSTRAP = LinearConfig(
     cost_positive=100.0, cost_negative=100.0, max_passes=10, threshold=0.0, weight_bits=32
 )
 """The solver of the initial head: a rough fit is enough before the fine-tuning."""
 
-Head = tuple[Vectors, Vectors]
-"""Weights and biases."""
+
+@dataclass(frozen=True)
+class LevelTuningConfig(JoinedFeaturesConfig):
+    """Settings of the fine-tuning."""
+
+    epochs: int = setting(2, "passes over the training examples on each level of the tree", at_least=0)
+    steps: tuple[int, ...] = setting(
+        (), "optimizer steps on each level, as 600-800-1200, instead of epochs", at_least=0
+    )
+    loss: str = setting("squared-hinge", "loss of the fine-tuning", choices=("squared-hinge", "bce"))
+    cost_sensitive: bool = setting(
+        True,
+        "in fine-tuning, weight clusters by the number of the text's labels in them (rankers: linear.costs)",
+    )
+    bootstrap: str = setting(
+        "weighted",
+        "initial weights of a level's head: a linear solution on the current vectors, with cost weights "
+        "(weighted) or without (linear), the parents' weights (inherit), or random (none)",
+        choices=BOOTSTRAPS,
+    )
+    shortlist: int = setting(
+        20,
+        "number of best-ranked nodes of the level above to add to the true ones (hard negatives)",
+        at_least=0,
+    )
+    max_clusters: int = setting(32768, "fine-tune only on levels with at most this many nodes", at_least=1)
+    lowest: int = setting(0, "number of lowest levels to fine-tune on; 0: all", at_least=0)
+    linear: LinearConfig = part(USUAL_RANKERS, "the rankers")
 
 
 class LevelTuning:
@@ -56,7 +87,7 @@ class LevelTuning:
 
     def __init__(
         self,
-        config: XRTransformerConfig,
+        config: LevelTuningConfig,
         encoder: TextEncoder,
         tokens: Tokens,
         X: sparse.csr_matrix,

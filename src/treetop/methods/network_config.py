@@ -1,17 +1,23 @@
-"""Settings that methods with a network share."""
+"""Settings that methods with a network share, and the parts that a network has with them."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
+
+import numpy.typing as npt
 
 from ..config import Config, part, setting
 from ..errors import ConfigError
 from ..features import USUAL_TFIDF, TfidfConfig
 from ..linear.joined_ranker import JoinedRankerConfig
 from ..neural.config import TrainingConfig
-from ..neural.encoder_config import EncoderConfig
+from ..neural.encoder_config import EncoderConfig, EncoderRankerOptions
+from ..neural.reader import Reader, WordReader
 from ..neural.words import WordsConfig
+from ..strings import Strings
 from ..tree import ClusteringConfig
 from .base import MethodConfig
 
@@ -37,12 +43,46 @@ class LabelNetworkConfig(NetworkConfig):
         choices=("equal", "propensity"),
     )
 
+    @abstractmethod
+    def new_reader(self, texts: Strings, *, threads: int) -> Reader:
+        """What reads texts, fitted to the training texts."""
+
+    @abstractmethod
+    def stored_reader(self, arrays: Mapping[str, npt.NDArray]) -> Reader:
+        """The reader of a stored model."""
+
+    @property
+    def head_from_frequencies(self) -> bool:
+        """Whether the initial scores are the label frequencies; else they are random."""
+        return False
+
+    @property
+    def clustering(self) -> tuple[TfidfConfig, ClusteringConfig] | None:
+        """The features and the tree of the label clusters; None: no clusters."""
+        return None
+
+    @property
+    def ranker(self) -> EncoderRankerOptions | None:
+        """The joined ranker that ranks labels together with the network; None: the network alone does."""
+        return None
+
+    @property
+    def int8(self) -> bool:
+        """Whether predictions use 8-bit weights of the encoder."""
+        return False
+
 
 @dataclass(frozen=True)
 class WordNetworkConfig(LabelNetworkConfig):
     """Settings of all networks on words."""
 
     words: WordsConfig = part(WordsConfig(), "the vocabulary and its word vectors")
+
+    def new_reader(self, texts: Strings, *, threads: int) -> Reader:
+        return WordReader.fit(texts, self.words, self.max_length, threads=threads)
+
+    def stored_reader(self, arrays: Mapping[str, npt.NDArray]) -> Reader:
+        return WordReader.from_state(self.words, self.max_length, arrays)
 
 
 @dataclass(frozen=True)
@@ -81,6 +121,30 @@ class EncoderNetworkConfig(LabelNetworkConfig):
                 f" ({self.transformer.layers}): lower ranker_layers, or raise layers"
             )
 
+    def new_reader(self, texts: Strings, *, threads: int) -> Reader:
+        from ..neural.text_encoder import TextEncoder
+
+        return TextEncoder.pretrained(self.transformer, self.max_length)
+
+    def stored_reader(self, arrays: Mapping[str, npt.NDArray]) -> Reader:
+        from ..neural.text_encoder import TextEncoder
+
+        return TextEncoder.from_state(self.transformer, self.max_length, arrays)
+
+    @property
+    def head_from_frequencies(self) -> bool:
+        return self.start == "frequency"
+
+    @property
+    def ranker(self) -> EncoderRankerOptions | None:
+        if not self.rankers:
+            return None
+        return EncoderRankerOptions(self.ranking, layers=self.ranker_layers, share=self.head_share)
+
+    @property
+    def int8(self) -> bool:
+        return self.transformer.int8
+
 
 @dataclass(frozen=True)
 class ClusterConfig(Config):
@@ -88,6 +152,10 @@ class ClusterConfig(Config):
 
     tfidf: TfidfConfig = part(USUAL_TFIDF, "TF-IDF features that labels are clustered by")
     tree: ClusteringConfig = part(ClusteringConfig(), "how labels are clustered")
+
+    @property
+    def clustering(self) -> tuple[TfidfConfig, ClusteringConfig]:
+        return self.tfidf, self.tree
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from ..neural.device import chosen_device, clear_memory_errors, seeded, using_th
 from ..neural.heads import Head
 from ..neural.inference import rank
 from ..neural.network import Network
-from ..neural.reader import Reader, Tokens, WordReader
+from ..neural.reader import Reader, Tokens
 from ..neural.training import OnEpoch, TrainingProgress, Validator
 from ..predictions import Predictions
 from ..ranked import Ranked
@@ -39,13 +39,7 @@ from ..tree.label_clusters import LabelClusters
 from .base import Method
 from .fine_tuning import TrainingTask, inference_settings, training_log, training_texts
 from .held_out import held_out_rows
-from .network_config import (
-    ClusterConfig,
-    ClusteredEncoderConfig,
-    EncoderNetworkConfig,
-    LabelNetworkConfig,
-    WordNetworkConfig,
-)
+from .network_config import LabelNetworkConfig
 
 if TYPE_CHECKING:
     from ..neural.encoder_ranker import EncoderRanker
@@ -86,7 +80,7 @@ class NeuralMethod(Method):
     ) -> None:
         """Initialises weights before training: by default biases with the label frequencies."""
         head = getattr(self.network, "head", None)
-        if isinstance(self.config, EncoderNetworkConfig) and self.config.start != "random":
+        if self.config.head_from_frequencies:
             assert isinstance(head, Head)
             flat = LabelClusters.flat(Y.shape[1])
             head.start((self.clusters or flat).counts(Y), Y.shape[0])
@@ -117,7 +111,7 @@ class NeuralMethod(Method):
         self.used = np.flatnonzero(dataset.label_counts)
         Y = sparse.csr_matrix(dataset.Y[:, self.used], dtype=np.float32)
 
-        self.reader = self._new_reader(texts)
+        self.reader = config.new_reader(texts, threads=threads)
         tokens = self.reader.tokens(texts, threads=threads)
         terms = self._ranker_terms(texts)
         self.clusters = self._cluster(dataset, Y, terms)
@@ -145,16 +139,6 @@ class NeuralMethod(Method):
             self.ranker = self._fit_ranker(examples, Y, terms, device)
         self.training_log = training_log(progress, self.network.counts(), device, config)
 
-    def _new_reader(self, texts: Strings) -> Reader:
-        """A reader of words, with the training texts' vocabulary, or of an encoder's word pieces."""
-        config = self.config
-        if isinstance(config, WordNetworkConfig):
-            return WordReader.fit(texts, config.words, config.max_length, threads=self.threads)
-        assert isinstance(config, EncoderNetworkConfig)
-        from ..neural.text_encoder import TextEncoder
-
-        return TextEncoder.pretrained(config.transformer, config.max_length)
-
     def _with_validation(
         self, dataset: Dataset, validation: Dataset | None
     ) -> tuple[Dataset, Dataset | None]:
@@ -175,29 +159,27 @@ class NeuralMethod(Method):
 
         Computed before the network is trained, so that errors in the texts show up first.
         """
-        config = self.config
-        if not isinstance(config, EncoderNetworkConfig) or not config.rankers:
-            return None
-        return fitted_tfidf(config.ranking.tfidf, texts, self.threads)
+        options = self.config.ranker
+        return None if options is None else fitted_tfidf(options.config.tfidf, texts, self.threads)
 
     def _cluster(self, dataset: Dataset, Y: sparse.csr_matrix, terms: Terms | None) -> LabelClusters | None:
         """The label clusters; reuses the ranker's TF-IDF where its settings are the same."""
         config = self.config
-        shared = isinstance(config, ClusteredEncoderConfig) and config.ranking.tfidf == config.tfidf
-        if not isinstance(config, ClusterConfig):
+        if config.clustering is None:
             return None
+        tfidf_config, tree = config.clustering
         sizes = self._cluster_sizes(Y.shape[1])
         if not sizes:
             return LabelClusters.flat(Y.shape[1])
         assert dataset.texts is not None
-        if terms is None or not shared:
-            terms = fitted_tfidf(config.tfidf, dataset.texts, self.threads)
+        if terms is None or config.ranker is None or config.ranker.config.tfidf != tfidf_config:
+            terms = fitted_tfidf(tfidf_config, dataset.texts, self.threads)
         tfidf, X = terms
         of_labels: sparse.csr_matrix | None = None
-        if dataset.label_texts is not None and config.tree.needs_label_texts:
+        if dataset.label_texts is not None and tree.needs_label_texts:
             of_labels = tfidf.transform(dataset.label_texts.take(self.used), threads=self.threads)
         return LabelClusters.fit(
-            X, Y, sizes, config.tree, text_vectors=of_labels, seed=config.seed, threads=self.threads
+            X, Y, sizes, tree, text_vectors=of_labels, seed=config.seed, threads=self.threads
         )
 
     def _checkpoint_name(
@@ -249,21 +231,19 @@ class NeuralMethod(Method):
     ) -> EncoderRanker | None:
         """The joined ranker on the vectors of the trained network."""
         config, network = self.config, self.network
-        if terms is None:
+        if config.ranker is None or terms is None:
             return None
         from ..neural.encoder_network import HeadedEncoder
         from ..neural.encoder_ranker import EncoderRanker
 
-        assert isinstance(config, EncoderNetworkConfig) and isinstance(network, HeadedEncoder)
+        assert isinstance(network, HeadedEncoder)
         return EncoderRanker.fit(
             network,
             examples,
             terms,
             Y,
-            config.ranking,
+            config.ranker,
             inference_settings(config, device),
-            layers=config.ranker_layers,
-            share=config.head_share,
             seed=config.seed,
             threads=self.threads,
         )
@@ -294,14 +274,14 @@ class NeuralMethod(Method):
         with using_threads(self.threads), clear_memory_errors():
             examples = self._examples(dataset.texts)
             if self.ranker is None:
-                return self._rank_by_network(examples, k, int8=self._int8)
+                return self._rank_by_network(examples, k, int8=self.config.int8)
             device = chosen_device(self.config.device)
             ranked = self.ranker.rank(
                 self.network,  # type: ignore[arg-type]  # one with a ranker is a HeadedEncoder
                 dataset.texts,
                 examples,
                 k,
-                inference_settings(self.config, device, int8=self._int8),
+                inference_settings(self.config, device, int8=self.config.int8),
                 labels=len(self.used),
                 threads=self.threads,
             )
@@ -318,11 +298,6 @@ class NeuralMethod(Method):
         """The network's label numbers as label ids: it knows only labels with examples."""
         return ranked._replace(labels=self.used[ranked.labels].astype(np.int32))
 
-    @property
-    def _int8(self) -> bool:
-        """Whether predictions use 8-bit weights of the encoder."""
-        return isinstance(self.config, EncoderNetworkConfig) and self.config.transformer.int8
-
     # -- the model folder ------------------------------------------------------------------------------------
 
     def _state(self) -> dict[str, npt.NDArray]:
@@ -334,34 +309,23 @@ class NeuralMethod(Method):
         arrays |= with_prefix("network", weights)
         return arrays if self.ranker is None else arrays | with_prefix("rankers", self.ranker.state())
 
-    def _stored_reader(self, arrays: Mapping[str, npt.NDArray]) -> Reader:
-        config = self.config
-        if isinstance(config, WordNetworkConfig):
-            return WordReader.from_state(config.words, config.max_length, arrays)
-        assert isinstance(config, EncoderNetworkConfig)
-        from ..neural.text_encoder import TextEncoder
-
-        return TextEncoder.from_state(config.transformer, config.max_length, arrays)
-
     def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None:
         config = self.config
         self.used = np.array(arrays["used"], np.int64).reshape(-1)
         if not len(self.used) or self.used.min() < 0 or self.used.max() >= len(self.known_labels):
             raise ModelError("the labels that the network scores are not those of the model: train it again")
-        self.reader = self._stored_reader(arrays)
-        if isinstance(config, ClusterConfig):
+        self.reader = config.stored_reader(arrays)
+        if config.clustering is not None:
             self.clusters = LabelClusters.from_state(arrays, len(self.used))
         self.network = self._build(len(self.used), trained=True)
         load_weights(self.network, under_prefix("network", arrays), "network")
-        if isinstance(config, EncoderNetworkConfig) and config.rankers:
+        if config.ranker is not None:
             from ..neural.encoder_ranker import EncoderRanker
 
             self.ranker = EncoderRanker.from_state(
                 under_prefix("rankers", arrays),
-                config.ranking,
+                config.ranker,
                 self.network,  # type: ignore[arg-type]  # an encoder's network is a HeadedEncoder
-                layers=config.ranker_layers,
-                share=config.head_share,
                 labels=len(self.used),
             )
 

@@ -1,9 +1,8 @@
 """X-Transformer: label clusters, a fine-tuned transformer that matches them, linear rankers inside them.
 
 Chang, Yu, Zhong, Yang, Dhillon: "Taming Pretrained Transformers for Extreme Multi-label Text Classification",
-KDD 2020. With M = YC the clusters of the training texts and M̂ the best ones by the matcher:
+KDD 2020. With M = YC the clusters of the training texts and M̂ the best ones by the `Matcher`:
 
-    matcher  min  Σ_i Σ_k max(0, 1 - (2 M_ik - 1) g(x_i, k))²,    g(x, k) = w_k · φ(x) + b_k
     ranker   one classifier for each label on Φ_cat, from the texts of its cluster in M (tfn), M̂ (man) or both
     score    the ranker's alone, or times the cluster's, for the labels of the best clusters
 """
@@ -20,8 +19,7 @@ import numpy.typing as npt
 import torch
 from scipy import sparse
 
-from .. import checkpoints
-from ..arrays import typed, under_prefix, with_prefix
+from ..arrays import under_prefix, with_prefix
 from ..config import part, setting
 from ..data import Dataset
 from ..errors import ConfigError, ModelError
@@ -29,13 +27,9 @@ from ..features import Tfidf, fitted_tfidf
 from ..features.joined import Vectors, joined, side_by_side
 from ..linear import LinearConfig
 from ..linear.config import COST_SPACE
-from ..linear.level_weights import LevelWeights
 from ..linear.single_level import SingleLevel
 from ..linear.tree_model import relevance_chain
-from ..neural.batches import Examples
-from ..neural.config import training_settings
-from ..neural.device import chosen_device, seeded, using_threads
-from ..neural.encoder_network import EncoderNetwork
+from ..neural.device import chosen_device
 from ..neural.reader import Tokens
 from ..neural.text_encoder import TextEncoder
 from ..ranked import Ranked
@@ -43,7 +37,8 @@ from ..search_space import SearchSpace
 from ..sparse import binarize, normalize_rows
 from ..tree import LabelTree, TreeConfig, trees_of
 from .base import Method
-from .fine_tuning import TrainingTask, inference_settings, prediction_vectors, training_log, training_texts
+from .fine_tuning import inference_settings, prediction_vectors, training_log, training_texts
+from .matcher import Matcher
 from .network_config import JoinedFeaturesConfig
 
 X_SPACE: SearchSpace = COST_SPACE | {"training.learning_rate": (5e-5, 1e-4, 2e-4), "beam": (5, 10, 20)}
@@ -81,7 +76,7 @@ class XTransformerConfig(JoinedFeaturesConfig):
 class XTransformer(Method):
     """One model; the published one is an ensemble over three indexes and three encoders, combined by rank.
 
-    Parts: ``tfidf``, an ``encoder`` and its ``head`` over the clusters (the matcher), and the ``rankers``.
+    Parts: ``tfidf``, an ``encoder``, the ``matcher`` of clusters, and the ``rankers`` inside them.
     """
 
     name = "x-transformer"
@@ -93,8 +88,7 @@ class XTransformer(Method):
     tfidf: Tfidf | None = None
     encoder: TextEncoder | None = None
     tree: LabelTree | None = None
-    head: tuple[Vectors, Vectors] | None = None
-    """Weights and biases that score the clusters."""
+    matcher: Matcher | None = None
     rankers: SingleLevel | None = None
 
     def _fit(self, dataset: Dataset) -> None:  # type: ignore[override]
@@ -110,7 +104,17 @@ class XTransformer(Method):
         relevance, labels = relevance_chain(Y, self.tree)
         true = binarize(relevance)
 
-        self.head = self._match(tokens, true, device)
+        self.matcher, progress, counts = Matcher.fit(
+            self.encoder,
+            tokens,
+            true,
+            config,
+            device,
+            loss=config.loss,
+            steps=config.steps,
+            threads=threads,
+        )
+        self.training_log = training_log(progress, counts, device, config)
         vectors = self.encoder.vectors(tokens, inference_settings(config, device), threads=threads)
 
         self.rankers = SingleLevel.fit(
@@ -150,41 +154,17 @@ class XTransformer(Method):
         places = np.arange(len(built.labels) + 1)  # each label is a cluster
         return LabelTree((places[[0, -1]], places), built.labels)
 
-    def _match(
-        self, tokens: Tokens, clusters: sparse.csr_matrix, device: torch.device
-    ) -> tuple[Vectors, Vectors]:
-        """Fine-tunes the encoder to score the clusters; returns weights and biases of its head."""
-        config = self.config
-        assert self.encoder is not None
-        with using_threads(self.threads), seeded(config.seed, device):
-            network = EncoderNetwork(self.encoder.encoder, clusters.shape[1], config.loss)
-            first = self.encoder.weights().values()
-            basis = (*tokens, clusters.indptr, clusters.indices, *first, training_settings(config))
-            task = TrainingTask(
-                network,
-                Examples(tokens, clusters),
-                config,
-                device,
-                title=f"Training the matcher of {clusters.shape[1]:,} clusters",
-                checkpoint=checkpoints.name_of("matcher", *basis),
-                seed=config.seed,
-                steps=config.steps or None,
-            )
-            progress = task.run()
-        self.training_log = training_log(progress, network.counts(), device, config)
-        W, b = (value.detach().cpu().numpy() for value in (network.head.weight, network.head.bias))
-        return W, b
-
     def _linear(self) -> LinearConfig:
         last = "alone" if self.config.combine == "ranker" else None
         return self.config.linear.replace_settings({"last_transform": last})
 
     def _shortlist(self, true: sparse.csr_matrix, vectors: Vectors) -> sparse.csr_matrix:
         """Texts × clusters for whose labels a text is a training example."""
+        assert self.matcher is not None
         scheme = self.config.linear.schemes(1)[0]
         parts = [true] if "tfn" in scheme else []
         if "man" in scheme:
-            indptr, nodes, _ = self._best_clusters(vectors)
+            indptr, nodes, _ = self.matcher.best(vectors, self.config.beam)
             ones = np.ones(len(nodes), np.float32)
             matched = sparse.csr_matrix((ones, nodes, indptr), shape=true.shape)
             matched.sort_indices()
@@ -193,42 +173,28 @@ class XTransformer(Method):
             raise ConfigError("x-transformer needs negatives: set linear.negatives to tfn, man or tfn+man")
         return binarize(sparse.csr_matrix(sum(parts[1:], start=parts[0])))
 
-    def _best_clusters(self, vectors: Vectors) -> Ranked:
-        """The best clusters of every text, with scores exp(-max(0, 1 - g)²)."""
-        assert self.head is not None
-        W, b = self.head
-        k = min(self.config.beam, len(b))
-        scores = vectors @ W.T + b
-        best = np.argpartition(-scores, k - 1, axis=1)[:, :k]
-        values = np.take_along_axis(scores, best, 1)
-        order = np.argsort(-values, axis=1, kind="stable")
-        best, values = np.take_along_axis(best, order, 1), np.take_along_axis(values, order, 1)
-        indptr = np.arange(len(vectors) + 1, dtype=np.int64) * k
-        matched = np.exp(-(np.maximum(0, 1 - values) ** 2)).astype(np.float32)
-        return Ranked(indptr, best.astype(np.int32).reshape(-1), matched.reshape(-1))
-
     def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
         assert self.tfidf is not None and self.encoder is not None and dataset.texts is not None
-        assert self.rankers is not None and self.tree is not None
+        assert self.matcher is not None and self.rankers is not None and self.tree is not None
         vectors = prediction_vectors(self.encoder, dataset.texts, self.config, threads=self.threads)
         X = self.tfidf.transform(dataset.texts, threads=self.threads)
         return self.rankers.rank(
             joined(X, vectors, self.config.use),
             k,
-            start=self._best_clusters(vectors),
+            start=self.matcher.best(vectors, self.config.beam),
             labels=self.tree.labels,
             threads=self.threads,
         )
 
     def _state(self) -> dict[str, npt.NDArray]:
-        assert self.rankers is not None and self.tree is not None and self.head is not None
+        assert self.rankers is not None and self.tree is not None and self.matcher is not None
         assert self.tfidf is not None and self.encoder is not None
         return (
             {"n_features": np.array([self.rankers.weights.n_features])}
-            | {"head.W": self.head[0], "head.b": self.head[1]}
+            | with_prefix("head", self.matcher.state())
             | with_prefix("tfidf", self.tfidf.state())
             | with_prefix("encoder", self.encoder.whole_state())
-            | with_prefix("rankers", self.rankers.weights.state())
+            | with_prefix("rankers", self.rankers.state())
             | with_prefix("tree", self.tree.state())
         )
 
@@ -239,15 +205,16 @@ class XTransformer(Method):
         self.encoder = TextEncoder.from_whole_state(config.transformer, config.max_length, encoder)
         self.tree = LabelTree.from_state(under_prefix("tree", arrays))
         self.tree.check_ids(len(self.known_labels))
-        head = typed(under_prefix("head", arrays), {"b": np.float32})
-        self.head = np.array(arrays["head.W"], np.float32), np.array(head["b"])
-        shape = (self.tree.sizes[0], self.encoder.encoder.width)
-        if self.tree.depth != 2 or self.head[0].shape != shape or self.head[1].shape != shape[:1]:
-            raise ModelError("the matcher does not fit the clusters of the model: train it again")
-        level = typed(under_prefix("rankers", arrays), LevelWeights.TYPES)
-        n_features = int(arrays["n_features"][0])
-        weights = LevelWeights(self.tree.offsets[1], n_features=n_features, last=True, **level)
-        self.rankers = SingleLevel(weights, self._linear())
+        if self.tree.depth != 2:
+            raise ModelError("the label tree of the model has no single level of clusters: train it again")
+        clusters, width = self.tree.sizes[0], self.encoder.encoder.width
+        self.matcher = Matcher.from_state(under_prefix("head", arrays), clusters=clusters, width=width)
+        self.rankers = SingleLevel.from_state(
+            under_prefix("rankers", arrays),
+            self.tree.offsets[1],
+            self._linear(),
+            n_features=int(arrays["n_features"][0]),
+        )
 
 
 def default_clusters(labels: int) -> int:

@@ -17,9 +17,8 @@ from ..data import Dataset
 from ..errors import ConfigError
 from ..features import fitted_tfidf
 from ..features.joined import Vectors
-from ..linear import LinearConfig
 from ..linear.config import COST_SPACE
-from ..linear.joined_ranker import USUAL_RANKERS, USUAL_TREE, JoinedRanker
+from ..linear.joined_ranker import USUAL_TREE, JoinedRanker
 from ..neural.device import chosen_device
 from ..neural.text_encoder import TextEncoder
 from ..ranked import Ranked
@@ -28,8 +27,7 @@ from ..strings import Strings
 from ..tree import FROM_EXAMPLES, LabelTree, TreeConfig, trees_of
 from .base import Method
 from .fine_tuning import prediction_vectors, training_log, training_texts
-from .level_tuning import BOOTSTRAPS, LevelTuning
-from .network_config import JoinedFeaturesConfig
+from .level_tuning import LevelTuning, LevelTuningConfig
 
 XR_SPACE: SearchSpace = COST_SPACE | {
     "training.learning_rate": (5e-5, 1e-4, 2e-4),
@@ -39,37 +37,14 @@ XR_SPACE: SearchSpace = COST_SPACE | {
 
 
 @dataclass(frozen=True)
-class XRTransformerConfig(JoinedFeaturesConfig):
+class XRTransformerConfig(LevelTuningConfig):
     """Settings of XR-Transformer."""
 
-    epochs: int = setting(2, "passes over the training examples on each level of the tree", at_least=0)
-    steps: tuple[int, ...] = setting(
-        (), "optimizer steps on each level, as 600-800-1200, instead of epochs", at_least=0
-    )
-    loss: str = setting("squared-hinge", "loss of the fine-tuning", choices=("squared-hinge", "bce"))
-    cost_sensitive: bool = setting(
-        True,
-        "in fine-tuning, weight clusters by the number of the text's labels in them (rankers: linear.costs)",
-    )
-    bootstrap: str = setting(
-        "weighted",
-        "initial weights of a level's head: a linear solution on the current vectors, with cost weights "
-        "(weighted) or without (linear), the parents' weights (inherit), or random (none)",
-        choices=BOOTSTRAPS,
-    )
-    shortlist: int = setting(
-        20,
-        "number of best-ranked nodes of the level above to add to the true ones (hard negatives)",
-        at_least=0,
-    )
-    max_clusters: int = setting(32768, "fine-tune only on levels with at most this many nodes", at_least=1)
-    lowest: int = setting(0, "number of lowest levels to fine-tune on; 0: all", at_least=0)
     refine: bool = setting(
         True, "build a new tree from the rankers' features; false: keep the tree of the fine-tuning"
     )
     tree: TreeConfig = part(TreeConfig(leaf_size=16, top=128), "the tree to fine-tune on")
     refined: TreeConfig = part(USUAL_TREE, "the tree of the rankers")
-    linear: LinearConfig = part(USUAL_RANKERS, "the rankers")
 
     def check(self) -> None:
         super().check()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ..config import Config, setting
 from ..errors import ConfigError
+from ..linear.joined_ranker import JoinedRankerConfig
 
 POOLINGS = ("mean", "cls", "last", "pooler")
 
@@ -45,3 +46,14 @@ class EncoderConfig(Config):
     def check(self) -> None:
         if self.pooling == "pooler" and self.layers > 1:
             raise ConfigError("pooling=pooler returns the vector of the last layer only: set layers=1")
+
+
+@dataclass(frozen=True)
+class EncoderRankerOptions:
+    """The joined ranker of an encoder: see `EncoderRanker`."""
+
+    config: JoinedRankerConfig
+    layers: int
+    """Last layers whose vectors it uses."""
+    share: float
+    """Weight of the network's score."""

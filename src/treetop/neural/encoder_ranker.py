@@ -15,21 +15,22 @@ from scipy import sparse
 from .._native import combine
 from ..errors import ModelError
 from ..features import Tfidf
-from ..linear.joined_ranker import JoinedRanker, JoinedRankerConfig
+from ..linear.joined_ranker import JoinedRanker
 from ..ranked import DEPTH, Ranked
 from ..strings import Strings
 from .batches import Examples
+from .encoder_config import EncoderRankerOptions
 from .encoder_network import HeadedEncoder, vectors_and_labels
 from .inference import InferenceSettings, as_lists
 
 
 class EncoderRanker:
-    """A `JoinedRanker` on the vectors of the network's last ``layers``; ``share`` is w above."""
+    """A `JoinedRanker` on the vectors of the network's last ``options.layers``; ``share`` is w above."""
 
-    def __init__(self, ranker: JoinedRanker, *, layers: int, share: float) -> None:
+    def __init__(self, ranker: JoinedRanker, options: EncoderRankerOptions) -> None:
         self.ranker = ranker
-        self.layers = layers
-        self.share = share
+        self.layers = options.layers
+        self.share = options.share
 
     @classmethod
     def fit(
@@ -38,18 +39,17 @@ class EncoderRanker:
         examples: Examples,
         terms: tuple[Tfidf, sparse.csr_matrix],
         Y: sparse.csr_matrix,
-        config: JoinedRankerConfig,
+        options: EncoderRankerOptions,
         inference: InferenceSettings,
         *,
-        layers: int,
-        share: float,
         seed: int,
         threads: int,
     ) -> EncoderRanker:
         """``terms``: the vocabulary and the TF-IDF features of the examples' texts."""
-        vectors, _, _ = vectors_and_labels(network, examples, 0, inference, layers=layers)
+        config = options.config
+        vectors, _, _ = vectors_and_labels(network, examples, 0, inference, layers=options.layers)
         ranker = JoinedRanker.fit(*terms, vectors, Y, config.tree, config.linear, seed=seed, threads=threads)
-        return cls(ranker, layers=layers, share=share)
+        return cls(ranker, options)
 
     def rank(
         self,
@@ -79,17 +79,16 @@ class EncoderRanker:
     def from_state(
         cls,
         arrays: Mapping[str, npt.NDArray],
-        config: JoinedRankerConfig,
+        options: EncoderRankerOptions,
         network: HeadedEncoder,
         *,
-        layers: int,
-        share: float,
         labels: int,
     ) -> EncoderRanker:
         """The inverse of `state`, for a network with that number of labels."""
+        config = options.config
         ranker = JoinedRanker.from_state(arrays, config.tfidf, config.linear, labels=labels)
         known = ranker.model.n_features
-        seen = ranker.tfidf.n_features + network.encoder.width_of_last(layers)
+        seen = ranker.tfidf.n_features + network.encoder.width_of_last(options.layers)
         if known != seen:
             raise ModelError(f"its rankers expect {known:,} features but get {seen:,}: train it again")
-        return cls(ranker, layers=layers, share=share)
+        return cls(ranker, options)
