@@ -282,8 +282,6 @@ def test_the_ablations_are_listed(run):
 
 
 def test_the_former_names_work_and_name_the_new_ones(train, tmp_path, run):
-    import treetop.studies
-
     listed = run("ablations")
     former = run("studies", quiet=False)
     assert (former.code, former.out) == (0, listed.out)
@@ -293,10 +291,3 @@ def test_the_former_names_work_and_name_the_new_ones(train, tmp_path, run):
     outcome = run("compare", data, "--study", "xml-cnn-table-6", quiet=False)
     assert outcome.code == 2 and outcome.err.startswith("--study is now --ablation\n")
     assert "there is no ablation 'xml-cnn-table-6'" in outcome.err
-    with pytest.warns(
-        FutureWarning,
-        match=r"load_study is deprecated: use treetop\.ablations\.load_ablation",
-    ):
-        assert treetop.studies.load_study("xml-cnn-table-7") == load_ablation("xml-cnn-table-7")
-    with pytest.raises(AttributeError, match="no attribute 'load'"):
-        treetop.studies.load  # noqa: B018

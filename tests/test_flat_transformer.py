@@ -40,7 +40,7 @@ def test_biases_are_the_log_odds_of_the_frequencies(train):
 
 def test_vectors_of_the_texts_of_a_label(train):
     model = FlatTransformer(**QUICK)
-    reader = model._new_reader(train.texts)
+    reader = model.config.new_reader(train.texts, threads=1)
     encoder, tokens = reader.encoder, reader.tokens(train.texts)
     from treetop.neural.batches import Examples
     from treetop.neural.encoder_network import text_vectors

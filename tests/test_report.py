@@ -453,15 +453,6 @@ def test_features_are_reported_without_examples(tmp_path):
     assert "examples" not in ReadReport(page).sections and "tree" in ReadReport(page).sections
 
 
-def test_the_former_import_works_and_names_the_new_one():
-    from treetop.report import pages
-
-    with pytest.warns(FutureWarning, match=r"is deprecated: use treetop\.report\.build\.write_report"):
-        assert pages.write_report is write_report
-    with pytest.raises(AttributeError, match="no attribute 'write'"):
-        pages.write  # noqa: B018
-
-
 def test_label_texts_are_what_people_read(tmp_path, run):
     data = write_lines(tmp_path / "d.jsonl", sentences(80))
     names = tmp_path / "names.tsv"

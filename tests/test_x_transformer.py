@@ -60,7 +60,7 @@ def test_scores_by_brute_force(train, test):
     W, b = model.rankers.dense()
     features, vectors = seen(model, test)
     raw = features @ W.T + b
-    matched = vectors @ model.head[0].T + model.head[1]
+    matched = vectors @ model.matcher.W.T + model.matcher.b
     best = np.argsort(-matched, axis=1)[:, :2]
     ranked = model.predict(test, k=6)
     for row in range(len(test)):
@@ -77,7 +77,7 @@ def test_the_product_with_the_cluster(train, test):
     W, b = model.rankers.dense()
     features, vectors = seen(model, test)
     ranker = np.exp(-(np.maximum(0, 1 - features @ W.T - b) ** 3))
-    cluster = np.exp(-(np.maximum(0, 1 - vectors @ model.head[0].T - model.head[1]) ** 2))
+    cluster = np.exp(-(np.maximum(0, 1 - vectors @ model.matcher.W.T - model.matcher.b) ** 2))
     product = ranker * cluster[:, model.tree.parents(1)]
     ranked = model.predict(test, k=1)
     nodes = np.argsort(model.tree.labels)[ranked.indices]
@@ -91,7 +91,7 @@ def test_negatives(train):
     from treetop.sparse import binarize
 
     true = binarize(relevance_chain(train.Y, model.tree)[0])
-    indptr, nodes, _ = model._best_clusters(vectors)
+    indptr, nodes, _ = model.matcher.best(vectors, model.config.beam)
     found = {}
     for scheme in ("tfn", "man", "tfn+man"):
         model.config = model.config.replace_settings({"negatives": scheme})

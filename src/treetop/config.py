@@ -13,11 +13,11 @@ import math
 import re
 import types
 import typing
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from .deprecation import warn_renamed
 from .errors import ConfigError
 
 if typing.TYPE_CHECKING:
@@ -84,6 +84,14 @@ class Config:
             _check_range(value, field)
         self.check()
 
+    if not typing.TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """The value of a setting by its old name."""
+            if name.startswith("_") or not self.renamed.get(name):
+                raise AttributeError(f"{type(self).__name__} has no setting {name!r}")
+            return getattr(self, self.full_name(name))
+
     def check(self) -> None:
         """Checks rules between fields; subclasses raise `ConfigError`."""
 
@@ -115,12 +123,17 @@ class Config:
     def replace_settings(self, changes: Mapping[str, Any]) -> Self:
         """A copy with some settings changed at once, by dotted or unambiguous short name."""
         replaced: dict[str, Any] = {}
+        given: dict[str, str] = {}
+        """The names given, by full names."""
         inside: dict[str, dict[str, Any]] = {}
         """Changes of each part."""
         for name, value in changes.items():
             full = self.full_name(name)
             if not full:
                 continue
+            if full in given:
+                raise ConfigError(f"{given[full]} and {name} are the same setting: give one of them")
+            given[full] = name
             head, _, rest = full.partition(".")
             inner = {rest: value} if rest else value
             if not isinstance(getattr(self, head), Config) or isinstance(inner, Config):
@@ -181,7 +194,7 @@ class Config:
         for old, new in self._old_names().items():
             if name in (old, old.rpartition(".")[2]):
                 advice = f"use {new}" if new else "leave it out: it has no effect"
-                warnings.warn(f"the setting {name} is deprecated: {advice}", FutureWarning, stacklevel=3)
+                warn_renamed(f"the setting {name}", advice)
                 return new or ""
         short = [full for full in names if full.rpartition(".")[2] == name]
         if len(short) == 1:

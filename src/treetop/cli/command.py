@@ -18,7 +18,7 @@ import typer
 from typer.core import TyperCommand
 
 from . import failures
-from .reporter import reporting
+from .reporter import renamed_as_notes, reporting
 
 Function = Callable[..., None]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not show progress.")]
@@ -81,7 +81,7 @@ def _reported(function: Function) -> Function:
         quiet = general.quiet or context.meta.get("treetop.quiet", False)
         debug = general.debug or context.meta.get("treetop.debug", False)
         try:
-            with reporting(quiet=quiet):
+            with reporting(quiet=quiet), renamed_as_notes():
                 function(**values)
             sys.stdout.flush()
         except (typer.Exit, typer.BadParameter):

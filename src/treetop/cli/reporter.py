@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import time
+import warnings
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from .. import progress
+from ..deprecation import RenamedWarning
 from ..machine import is_main_process
 
 if TYPE_CHECKING:
@@ -36,6 +38,22 @@ def note(message: str) -> None:
     """Prints a message on standard error; standard output is kept for data."""
     if not _quiet.get() and is_main_process():
         typer.echo(message, err=True)
+
+
+@contextlib.contextmanager
+def renamed_as_notes() -> Iterator[None]:
+    """Shows warnings about renamed settings as messages, without places in the code."""
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def shown(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            if issubclass(category, RenamedWarning):
+                note(str(message))
+            else:
+                show(message, category, *place, **more)
+
+        warnings.showwarning = shown
+        yield
 
 
 def duration(seconds: float) -> str:

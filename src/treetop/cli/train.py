@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -96,13 +95,14 @@ def train(
     """
     from ..checkpoints import keeping
     from ..machine import is_main_process, peak_memory
-    from ..methods import make
     from ..store import check_target
 
     check_target(model)
-    chosen, own_settings = _from_recipe(recipe, method)
-    options = {**own_settings, **parse_settings(settings)}
-    classifier = make(chosen, **training_settings(chosen, options, threads=threads, seed=seed, device=device))
+    classifier = _untrained(recipe, method)
+    options = training_settings(
+        classifier.name, parse_settings(settings), threads=threads, seed=seed, device=device
+    )
+    classifier.config = classifier.config.replace_settings(options)
     began = time.monotonic()
     examples = reading.read(data, usual_split="train", group=group, label_texts=label_texts)
     held_out: Dataset | None = None
@@ -133,22 +133,22 @@ def train(
         show(metrics.table())
 
 
-def _from_recipe(recipe: str | None, method: str | None) -> tuple[str, Mapping[str, Any]]:
-    """The method to train, and the recipe's settings."""
-    from ..methods import method_class
+def _untrained(recipe: str | None, method: str | None) -> Method:
+    """An untrained model with the settings of the recipe, if one was given."""
+    from ..methods import make
     from ..recipes import find_recipe
 
     if recipe is None:
-        return method or DEFAULT, {}
+        return make(method or DEFAULT)
     found = find_recipe(recipe)
     if method not in (None, found.method):
         raise ConfigError(f"--recipe {recipe} is for {found.method}, not for {method}: leave out --method")
-    method_class(found.method)  # some recipes have scores of methods that treetop does not have
+    untrained = found.make()  # before the notes: it fails for methods that treetop does not have
     if found.settings is None:
         note(f"{recipe}: only scores are published, no settings; using the defaults of {found.method}")
     for hint in found.notes:
         note(hint)
-    return found.method, found.settings or {}
+    return untrained
 
 
 def note_saved(model: Path, examples: Dataset, began: float) -> None:

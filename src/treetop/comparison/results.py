@@ -19,6 +19,7 @@ from scipy.special import stdtr
 
 from .. import __version__
 from ..data import Dataset
+from ..deprecation import warn_renamed
 from ..errors import ConfigError
 from ..metrics import DocumentScores, compare_scores, document_scores
 from ..metrics.documents import mean_scores
@@ -56,6 +57,12 @@ class Contrast(NamedTuple):
         """Whether the difference is significant over the seeds and over the test texts."""
         over_seeds = self.p_of_seeds is None or self.p_of_seeds < SIGNIFICANCE_LEVEL
         return over_seeds and not self.low <= 0 <= self.high
+
+    @property
+    def decided(self) -> bool:
+        """The old name of `significant`."""
+        warn_renamed("Contrast.decided", "use significant")
+        return self.significant
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from .. import __version__
 from ..data import Dataset
+from ..deprecation import renamed_attribute
 from ..errors import TreetopError, UserError
 from ..machine import thread_count
 from ..metrics import DEFAULT_PROPENSITY, evaluate
@@ -67,6 +68,8 @@ class Run:
     def value(self, name: str) -> float:
         """A metric, or another number of the run such as ``train_seconds``."""
         return float(self.metrics[name] if name in self.metrics else getattr(self, name))
+
+    figure = renamed_attribute("figure", "value")
 
     def predictions(self, labels: Strings) -> Predictions:
         """The ranked labels as predictions; scores only encode the order."""

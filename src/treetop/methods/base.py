@@ -23,7 +23,7 @@ from ..config import Config, setting
 from ..data import Dataset
 from ..data.columns import is_frame
 from ..data.frames import TextColumns, labelled
-from ..deprecation import warn_renamed
+from ..deprecation import renamed_attribute
 from ..errors import ConfigError, DataError, ModelError, TreetopError
 from ..machine import thread_count
 from ..predictions import Predictions, check_threshold
@@ -463,11 +463,7 @@ class Method(ABC):
             names = self.label_texts
         return tree.title(level, node, names, self.label_counts)
 
-    @property
-    def course(self) -> dict[str, Any]:
-        """The old name of `training_log`."""
-        warn_renamed("course", "training_log")
-        return self.training_log
+    course = renamed_attribute("course", "training_log")
 
     @property
     def threads(self) -> int:

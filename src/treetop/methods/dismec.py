@@ -18,6 +18,7 @@ from scipy import sparse
 
 from ..config import part
 from ..data import Dataset
+from ..deprecation import renamed_attribute
 from ..explanation import Explanation
 from ..features.text_features import TextFeatures
 from ..linear import LinearConfig, TreeModel
@@ -48,6 +49,10 @@ class DiSMEC(Method):
     config: DiSMECConfig
     features = TextFeatures(None, 0)
     model: TreeModel | None = None
+
+    tfidf = renamed_attribute("tfidf", "features.tfidf")
+    n_features = renamed_attribute("n_features", "features.n_features")
+    kept = renamed_attribute("kept", "features.kept")
 
     @property
     def takes_texts(self) -> bool:

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from ..config import part
 from ..data import Dataset
+from ..deprecation import renamed_attribute
 from ..explanation import Explanation
 from ..features.text_features import TextFeatures
 from ..neighbours import VOTE_SPACE, Neighbours, NeighboursConfig
@@ -34,6 +35,10 @@ class NearestNeighbours(Method):
     config: NearestNeighboursConfig
     features = TextFeatures(None, 0)
     neighbours: Neighbours | None = None
+
+    tfidf = renamed_attribute("tfidf", "features.tfidf")
+    n_features = renamed_attribute("n_features", "features.n_features")
+    kept = renamed_attribute("kept", "features.kept")
 
     @property
     def takes_texts(self) -> bool:

@@ -53,7 +53,7 @@ class LabelNetworkConfig(NetworkConfig):
 
     @property
     def head_from_frequencies(self) -> bool:
-        """Whether the initial scores are the label frequencies; else they are random."""
+        """Whether the biases start from the label frequencies; else they are random."""
         return False
 
     @property
@@ -133,7 +133,7 @@ class EncoderNetworkConfig(LabelNetworkConfig):
 
     @property
     def head_from_frequencies(self) -> bool:
-        return self.start == "frequency"
+        return self.start != "random"
 
     @property
     def ranker(self) -> EncoderRankerOptions | None:

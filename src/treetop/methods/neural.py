@@ -18,6 +18,7 @@ from .. import checkpoints
 from ..arrays import under_prefix, with_prefix
 from ..data import Dataset
 from ..data.digest import data_digest, string_arrays
+from ..deprecation import renamed_attribute
 from ..digests import digest_of
 from ..errors import ConfigError, ModelError
 from ..features import Tfidf, fitted_tfidf
@@ -64,6 +65,11 @@ class NeuralMethod(Method):
     ranker: EncoderRanker | None = None
     used: npt.NDArray[np.int64]
     """Ids of the labels that the network scores."""
+
+    words = renamed_attribute("words", "reader.words")
+    tokenizer = renamed_attribute("tokenizer", "reader.tokenizer")
+    rankers = renamed_attribute("rankers", "ranker")
+    parents = renamed_attribute("parents", "clusters.parents")
 
     # -- what a method's file fills in -----------------------------------------------------------------------
 

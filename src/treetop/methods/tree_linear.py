@@ -11,6 +11,7 @@ from scipy import sparse
 
 from ..config import part, setting
 from ..data import Dataset
+from ..deprecation import renamed_attribute
 from ..errors import ConfigError
 from ..explanation import Explanation
 from ..features.text_features import TextFeatures
@@ -60,6 +61,10 @@ class TreeLinear(Method):
     config: TreeLinearConfig
     features = TextFeatures(None, 0)
     forest: Forest | None = None
+
+    tfidf = renamed_attribute("tfidf", "features.tfidf")
+    n_features = renamed_attribute("n_features", "features.n_features")
+    kept = renamed_attribute("kept", "features.kept")
 
     @property
     def takes_texts(self) -> bool:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from ..arrays import under_prefix, with_prefix
 from ..config import part, setting
 from ..data import Dataset
+from ..deprecation import renamed_attribute
 from ..errors import ConfigError
 from ..features import fitted_tfidf
 from ..features.joined import Vectors
@@ -66,6 +67,10 @@ class XRTransformer(Method):
     config: XRTransformerConfig
     encoder: TextEncoder | None = None
     ranker: JoinedRanker | None = None
+
+    model = renamed_attribute("model", "ranker.model")
+    tfidf = renamed_attribute("tfidf", "ranker.tfidf")
+    n_features = renamed_attribute("n_features", "ranker.model.n_features")
 
     @property
     def tree(self) -> LabelTree:

@@ -18,10 +18,15 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from ..deprecation import renamed_names
 from ..errors import ConfigError
 
 if TYPE_CHECKING:
     from ..methods import Method
+
+__getattr__ = renamed_names(
+    __name__, __name__, {"Source": "Paper", "DataSet": "Benchmark", "Published": "PublishedScores"}
+)
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,9 @@ class Recipe:
         """An unfitted model with the published settings; ``settings`` override them."""
         from ..methods import make
 
-        return make(self.method, **{**(self.settings or {}), **settings})
+        model = make(self.method, **(self.settings or {}))
+        model.config = model.config.replace_settings(settings)
+        return model
 
     def to_dict(self) -> dict[str, Any]:
         """A plain dictionary, ready for JSON."""
