@@ -85,8 +85,9 @@ def test_train_by_a_recipe_and_compare(folder, capsys):
     assert trained.config.trees == 2 and trained.config.tree.leaf_size == 100
     assert "parabel/amazon-670k" in call(capsys, "info", model).out
     call(capsys, *by, "--method", "bonsai").sentence(2, "is for parabel, not for bonsai")
-    call(capsys, *by, "--set", "leaf_size=7")  # the last part of a name also overrides the recipe
-    assert treetop.load(model).config.tree.leaf_size == 7
+    other = ("--set", "leaf_size=7", "--model", folder / "other")  # the last part of a setting's name
+    assert call(capsys, *by, *other).code == 0
+    assert treetop.load(folder / "other").config.tree.leaf_size == 7
     call(capsys, *by[:-1], "parabel/amazon").sentence(2, "there is no recipe", "parabel/amazon-")
 
     outcome = call(capsys, "evaluate", model, test, "--published", quiet=False)
