@@ -267,6 +267,7 @@ def test_levels_without_a_warm_start_have_their_own_new_words():
     assert first.std() < 0.02 and second.std() < 0.02 and not torch.equal(first, second)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "settings", [{"flat": True}, {"clusters": (4,), "beam": 2}, {"clusters": (2, 4), "warm_start": False}]
 )

@@ -167,6 +167,7 @@ def test_validation_metrics_are_at_their_epochs(train, test):
     assert validation.lines[0].get_xdata().tolist() == [3, 4]  # of the last level
 
 
+@pytest.mark.slow
 def test_the_command(train, tmp_path, run):
     write_jsonl(tmp_path / "train.jsonl", train)
     out = tmp_path / "out"

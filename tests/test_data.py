@@ -524,6 +524,7 @@ def test_reading_holds_one_copy(tmp_path):
 # -- real data -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not (SHARED / "data").is_dir(), reason="the shared reference data is not on this machine")
 def test_real_data():
     folder = SHARED / "data" / "tib-core"

@@ -222,6 +222,7 @@ def test_rounded_adam_follows_adamw():
     assert wanted < 0.9985 and found == pytest.approx(wanted, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_a_network_with_a_narrow_head_learns_and_is_kept(tmp_path):
     import treetop
     from test_contract import ENCODED, topic_texts

@@ -193,6 +193,7 @@ def test_invalid_bodies_are_refused(server, raw, kind, status) -> None:
     assert answer.status_code == status and set(answer.json()) == {"error"}, answer.text
 
 
+@pytest.mark.slow
 def test_bodies_with_many_errors_are_refused_fast(server) -> None:
     for body in ({"texts": [1] * 1_000_000}, {f"a{n}": 1 for n in range(300_000)}):
         began = time.monotonic()

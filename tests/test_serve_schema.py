@@ -30,6 +30,7 @@ def described(tmp_path_factory):
     return schemathesis.openapi.from_asgi("/openapi.json", make_app(services))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
 def test_responses_match_the_description(described, mode) -> None:
     """For requests that follow the description, and for those that do not."""

@@ -77,6 +77,7 @@ def real_texts(name: str, count: int) -> list[str]:
         return [json.loads(line)["text"] for line in itertools.islice(lines, count)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", SETTINGS, ids=str)
 @pytest.mark.parametrize("name", ["tib-core", "deb-deps"])
 def test_equals_sklearn_on_real_text(name: str, changes: dict) -> None:
@@ -149,6 +150,7 @@ def test_saturation_by_hand():
     np.testing.assert_allclose(once, [[1 / 2, 1 / 2, 0], [1 / 2.5] * 3], rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_every_code_point_is_read_as_python_reads_it() -> None:
     characters = [chr(c) for c in range(sys.maxunicode + 1) if not 0xD800 <= c < 0xE000]
     # In a word; before, after and between cased letters and a capital sigma, which tell the case properties.

@@ -82,6 +82,7 @@ def test_new_labels_go_to_the_most_similar_cluster(monkeypatch, block):
 # -- one tree model ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{}, {"costs": "all"}, {"negatives": "tfn+man"}, {"loss": "logistic"}])
 def test_solved_again_is_trained_from_scratch(settings):
     """With limits of 0 every classifier that sees a new example equals that of a new training."""
