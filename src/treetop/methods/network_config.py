@@ -57,11 +57,6 @@ class LabelNetworkConfig(NetworkConfig):
         return False
 
     @property
-    def clustering(self) -> tuple[TfidfConfig, ClusteringConfig] | None:
-        """The features and the tree of the label clusters; None: no clusters."""
-        return None
-
-    @property
     def ranker(self) -> EncoderRankerOptions | None:
         """The joined ranker that ranks labels together with the network; None: the network alone does."""
         return None
@@ -152,10 +147,6 @@ class ClusterConfig(Config):
 
     tfidf: TfidfConfig = part(USUAL_TFIDF, "TF-IDF features that labels are clustered by")
     tree: ClusteringConfig = part(ClusteringConfig(), "how labels are clustered")
-
-    @property
-    def clustering(self) -> tuple[TfidfConfig, ClusteringConfig]:
-        return self.tfidf, self.tree
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from scipy import sparse
 from ..arrays import under_prefix, with_prefix
 from ..config import part, setting
 from ..data import Dataset
+from ..deprecation import renamed_attribute
 from ..errors import ConfigError, ModelError
 from ..features import Tfidf, fitted_tfidf
 from ..features.joined import Vectors, joined, side_by_side
@@ -90,6 +91,8 @@ class XTransformer(Method):
     tree: LabelTree | None = None
     matcher: Matcher | None = None
     rankers: SingleLevel | None = None
+
+    n_features = renamed_attribute("n_features", "rankers.weights.n_features")
 
     def _fit(self, dataset: Dataset) -> None:  # type: ignore[override]
         config, Y, threads = self.config, dataset.Y, self.threads
