@@ -203,9 +203,9 @@ def test_taps_must_fit():
         treetop.make("cascadexml", encoder=tiny_bert(), max_length=16, taps="2-3").fit(train)
     with pytest.raises(ConfigError, match="taps must name 2 layers, one more than the levels, not 1"):
         treetop.make("cascadexml", encoder=tiny_bert(), max_length=16, taps="2").fit(train)
-    with pytest.raises(ConfigError, match="no level can see an earlier layer than the level above it"):
+    with pytest.raises(ConfigError, match="no level can use an earlier layer than the level above it"):
         treetop.make("cascadexml", taps="3-1-2")
-    with pytest.raises(ConfigError, match="grow from level to level"):
+    with pytest.raises(ConfigError, match="increase from level to level"):
         treetop.make("cascadexml", clusters="8-4")
 
 

@@ -358,7 +358,7 @@ def test_bad_training_input(name):
     with pytest.raises(DataError, match="str is not a list of texts"):
         new(name).fit("a text", [["x"]])
     with pytest.raises(
-        ConfigError, match=f"the training of {method_of(name)} has no option 'colour'; there are: "
+        ConfigError, match=f"the training of {method_of(name)} has no option 'colour'; its options: "
     ):
         new(name).fit(["a text", "another"], [["x"], ["y"]], colour=1)
 

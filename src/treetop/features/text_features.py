@@ -152,6 +152,6 @@ def _intact(
                 raise ValueError(f"{matrix.shape[0]:,} rows for {examples:,} examples")
     except ValueError as error:
         raise ModelError(
-            f"the training examples that the model keeps are damaged ({error}): train it again"
+            f"the training examples stored in the model are damaged ({error}): retrain the model"
         ) from None
     return X, Y

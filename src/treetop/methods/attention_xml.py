@@ -60,9 +60,11 @@ class AttentionXMLConfig(ClusterConfig, WordNetworkConfig):
     def check(self) -> None:
         super().check()
         if list(self.clusters) != sorted(set(self.clusters)):
-            raise ConfigError("clusters must grow from level to level: list the smallest first")
+            raise ConfigError(
+                "the numbers of clusters must increase from level to level: list the smallest first"
+            )
         if self.flat and self.clusters:
-            raise ConfigError("flat=true has no clusters: leave out one of them")
+            raise ConfigError("flat=true uses no clusters: set only one of them")
 
 
 class AttentionXML(NeuralMethod):

@@ -25,7 +25,7 @@ from .neural import NeuralMethod
 
 CASCADE_SPACE: SearchSpace = {"training.learning_rate": (5e-5, 1e-4, 2e-4), "epochs": (8, 12, 16)}
 MANY = 100_000
-"""Labels from which on there are three levels of clusters, as published; fewer labels have one."""
+"""With at least this many labels there are three levels of clusters, as published; with fewer, one."""
 
 
 @dataclass(frozen=True)
@@ -76,14 +76,16 @@ class CascadeXMLConfig(ClusteredEncoderConfig):
         if not self.beam or not self.dropouts:
             raise ConfigError("beam and dropouts need at least one entry")
         if list(self.clusters) != sorted(set(self.clusters)):
-            raise ConfigError("clusters must grow from level to level: list the smallest first")
+            raise ConfigError(
+                "the numbers of clusters must increase from level to level: list the smallest first"
+            )
         if list(self.taps) != sorted(self.taps):
             raise ConfigError(
-                "taps must not decrease (no level can see an earlier layer than the level above it):"
+                "taps must not decrease (no level can use an earlier layer than the level above it):"
                 " sort them"
             )
         if self.transformer.layers != 1 or self.transformer.pooling == "pooler":
-            raise ConfigError("each level sees one layer: set layers=1, and pooling to cls, mean or last")
+            raise ConfigError("each level uses one layer: set layers=1, and pooling to cls, mean or last")
 
 
 class CascadeXML(NeuralMethod):

@@ -50,8 +50,9 @@ class LightXMLConfig(ClusteredEncoderConfig):
     )
     negatives: str = setting(
         "dynamic",
-        "labels scored in training: those of the current best clusters (dynamic), or of the best after "
-        "training the clusters first, with that encoder, frozen (static), or a second one (static-own)",
+        "negatives: labels of the clusters that currently rank best (dynamic), or that rank best after a "
+        "first stage on the clusters alone, whose encoder the labels then use frozen (static) or copied and "
+        "trained further (static-own)",
         choices=("dynamic", "static", "static-own"),
     )
     beam: int = setting(20, "beam width: clusters whose labels are ranked", at_least=1)

@@ -112,7 +112,7 @@ class EncoderNetworkConfig(LabelNetworkConfig):
         super().check()
         if self.ranker_layers > self.transformer.layers:
             raise ConfigError(
-                f"ranker_layers={self.ranker_layers}: the rankers cannot see more layers than the network"
+                f"ranker_layers={self.ranker_layers}: the rankers cannot use more layers than the network"
                 f" ({self.transformer.layers}): lower ranker_layers, or raise layers"
             )
 
@@ -145,8 +145,8 @@ class EncoderNetworkConfig(LabelNetworkConfig):
 class ClusterConfig(Config):
     """Settings of the label tree inside a network."""
 
-    tfidf: TfidfConfig = part(USUAL_TFIDF, "TF-IDF features that labels are clustered by")
-    tree: ClusteringConfig = part(ClusteringConfig(), "how labels are clustered")
+    tfidf: TfidfConfig = part(USUAL_TFIDF, "TF-IDF features used to cluster the labels")
+    tree: ClusteringConfig = part(ClusteringConfig(), "clustering of the labels")
 
 
 @dataclass(frozen=True)

@@ -316,7 +316,7 @@ class NeuralMethod(Method):
         config = self.config
         self.used = np.array(arrays["used"], np.int64).reshape(-1)
         if not len(self.used) or self.used.min() < 0 or self.used.max() >= len(self.known_labels):
-            raise ModelError("the labels that the network scores are not those of the model: train it again")
+            raise ModelError("the network's labels do not match the model's: retrain the model")
         self.reader = config.stored_reader(arrays)
         if isinstance(config, ClusterConfig):
             self.clusters = LabelClusters.from_state(arrays, len(self.used))

@@ -50,8 +50,8 @@ class TreeLinearConfig(FeatureConfig):
         scale = self.linear.transforms(1)[0]
         if self.trees > 1 and (scale == "raw" or scale.startswith("log-")):
             raise ConfigError(
-                f"several trees average scores from 0 to 1, which transform={scale} does not return: set"
-                " trees=1, or another transform"
+                f"averaging several trees needs scores from 0 to 1, which transform={scale} does not return:"
+                " set trees=1, or another transform"
             )
 
 

@@ -50,7 +50,7 @@ INDEXES = ("pifa-tfidf", "pifa-neural", "label-text")
 class XTransformerConfig(JoinedFeaturesConfig):
     """Settings of X-Transformer."""
 
-    epochs: int = setting(5, "passes of the matcher over the training examples", at_least=0)
+    epochs: int = setting(5, "passes over the training examples to train the matcher", at_least=0)
     steps: int = setting(0, "optimizer steps of the matcher, instead of epochs; 0: use epochs", at_least=0)
     index: str = setting(
         "pifa-tfidf",
@@ -68,7 +68,7 @@ class XTransformerConfig(JoinedFeaturesConfig):
         "score of a label: the ranker's alone, or times its cluster's",
         choices=("ranker", "product"),
     )
-    tree: TreeConfig = part(TreeConfig(), "how labels are clustered")
+    tree: TreeConfig = part(TreeConfig(), "clustering of the labels")
     linear: LinearConfig = part(LinearConfig(negatives=("tfn+man",), threshold=0.01), "the rankers")
 
     renamed: ClassVar = JoinedFeaturesConfig.renamed | {"visited": "beam"}
@@ -209,7 +209,9 @@ class XTransformer(Method):
         self.tree = LabelTree.from_state(under_prefix("tree", arrays))
         self.tree.check_ids(len(self.known_labels))
         if self.tree.depth != 2:
-            raise ModelError("the label tree of the model has no single level of clusters: train it again")
+            raise ModelError(
+                "the label tree of the model does not have exactly one level of clusters: retrain the model"
+            )
         clusters, width = self.tree.sizes[0], self.encoder.encoder.width
         self.matcher = Matcher.from_state(under_prefix("head", arrays), clusters=clusters, width=width)
         self.rankers = SingleLevel.from_state(
