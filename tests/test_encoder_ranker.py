@@ -22,8 +22,8 @@ QUICK = {
     "device": "cpu", "threads": 1, "rankers": True,
 }  # fmt: skip
 METHODS = {
-    "lightxml": {"cluster_size": 2, "beam": 2, "hidden": 8, "layers": 2},
-    "cascadexml": {"clusters": (3,), "taps": (1, 2, 2), "beam": (2,)},
+    "lightxml": {"cluster_size": 2, "cluster_beam": 2, "hidden": 8, "layers": 2},
+    "cascadexml": {"clusters": (3,), "taps": (1, 2, 2), "cluster_beam": (2,)},
 }
 ONE_LEVEL = {"cluster_size": 1, "layers": 2}, {"clusters": (100,), "taps": (1, 2)}
 

@@ -46,7 +46,7 @@ class CascadeXMLConfig(ClusteredEncoderConfig):
         "lowest levels; none: as published, scaled to the encoder",
         at_least=1,
     )
-    beam: tuple[int, ...] = setting(
+    cluster_beam: tuple[int, ...] = setting(
         (64,),
         "beam width: nodes of each level whose children are scored; a list is for the lowest levels",
         at_least=1,
@@ -69,12 +69,12 @@ class CascadeXMLConfig(ClusteredEncoderConfig):
         "the training loop",
     )
 
-    renamed: ClassVar = {"chosen": "beam"}
+    renamed: ClassVar = {"chosen": "cluster_beam"}
 
     def check(self) -> None:
         super().check()
-        if not self.beam or not self.dropouts:
-            raise ConfigError("beam and dropouts need at least one entry")
+        if not self.cluster_beam or not self.dropouts:
+            raise ConfigError("cluster_beam and dropouts need at least one entry")
         if list(self.clusters) != sorted(set(self.clusters)):
             raise ConfigError(
                 "the numbers of clusters must increase from level to level: list the smallest first"
@@ -116,7 +116,7 @@ class CascadeXML(NeuralMethod):
         head = CascadeHead(
             encoder.width,
             self.clusters.parents,
-            beam=lengthened(config.beam, levels - 1),
+            beam=lengthened(config.cluster_beam, levels - 1),
             dropouts=lengthened(config.dropouts, levels),
             score=config.score,
             bits=config.head_bits,

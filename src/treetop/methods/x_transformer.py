@@ -42,7 +42,10 @@ from .fine_tuning import inference_settings, prediction_vectors, training_log, t
 from .matcher import Matcher
 from .network_config import JoinedFeaturesConfig
 
-X_SPACE: SearchSpace = COST_SPACE | {"training.learning_rate": (5e-5, 1e-4, 2e-4), "beam": (5, 10, 20)}
+X_SPACE: SearchSpace = COST_SPACE | {
+    "training.learning_rate": (5e-5, 1e-4, 2e-4),
+    "cluster_beam": (5, 10, 20),
+}
 INDEXES = ("pifa-tfidf", "pifa-neural", "label-text")
 
 
@@ -61,7 +64,7 @@ class XTransformerConfig(JoinedFeaturesConfig):
     clusters: int = setting(
         0, "number of label clusters; 0: a power of two, with 50 to 100 labels each", at_least=0
     )
-    beam: int = setting(10, "beam width: clusters whose labels are ranked", at_least=1)
+    cluster_beam: int = setting(10, "beam width: clusters whose labels are ranked", at_least=1)
     loss: str = setting("squared-hinge", "loss of the matcher", choices=("squared-hinge", "bce"))
     combine: str = setting(
         "ranker",
@@ -71,7 +74,7 @@ class XTransformerConfig(JoinedFeaturesConfig):
     tree: TreeConfig = part(TreeConfig(), "clustering of the labels")
     linear: LinearConfig = part(LinearConfig(negatives=("tfn+man",), threshold=0.01), "the rankers")
 
-    renamed: ClassVar = JoinedFeaturesConfig.renamed | {"visited": "beam"}
+    renamed: ClassVar = JoinedFeaturesConfig.renamed | {"visited": "cluster_beam"}
 
 
 class XTransformer(Method):
@@ -167,7 +170,7 @@ class XTransformer(Method):
         scheme = self.config.linear.schemes(1)[0]
         parts = [true] if "tfn" in scheme else []
         if "man" in scheme:
-            indptr, nodes, _ = self.matcher.best(vectors, self.config.beam)
+            indptr, nodes, _ = self.matcher.best(vectors, self.config.cluster_beam)
             ones = np.ones(len(nodes), np.float32)
             matched = sparse.csr_matrix((ones, nodes, indptr), shape=true.shape)
             matched.sort_indices()
@@ -184,7 +187,7 @@ class XTransformer(Method):
         return self.rankers.rank(
             joined(X, vectors, self.config.use),
             k,
-            start=self.matcher.best(vectors, self.config.beam),
+            start=self.matcher.best(vectors, self.config.cluster_beam),
             labels=self.tree.labels,
             threads=self.threads,
         )
