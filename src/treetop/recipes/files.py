@@ -71,7 +71,7 @@ def _recipe(
 
 def _members(method: str, content: Mapping[str, Any], entry: Mapping[str, Any]) -> tuple[Member, ...]:
     everywhere = content.get("members", {})
-    here = entry.get("members") or dict.fromkeys(everywhere or [method], {})
+    here = entry.get("members") or {name: {} for name in everywhere or [method]}
     return tuple(
         Member(name, _settings(content["settings"] | entry["settings"] | everywhere.get(name, {}) | own))
         for name, own in here.items()
