@@ -68,10 +68,10 @@ def compare(
     ablation: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME",
+            metavar="NAME[/DATA]",
             autocompletion=ablation_names,
-            help="Published ablation: variants with claims to test; may be repeated. treetop ablations lists"
-            " them.",
+            help="Published ablation: variants with claims to test; may be repeated. NAME/DATA is one as"
+            " published on a data set. treetop ablations lists them.",
         ),
     ] = None,
     study: Annotated[list[str] | None, typer.Option(hidden=True)] = None,

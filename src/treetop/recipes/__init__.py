@@ -3,7 +3,8 @@
     sources.json       the papers
     data_sets.json     the benchmarks
     encoders.json      the pretrained encoders that recipes name
-    METHOD.json        published settings of a method, with their source
+    FAMILY.json        published settings, with their source
+    tables/            tables of the papers
 
 A recipe is a method on a benchmark, such as ``xml-cnn/eurlex-4k``: its members, which are the models that the
 paper trains, the rule that combines them, and published scores. It has no members if only scores are
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..deprecation import renamed_names
 from ..errors import ConfigError
+from .papers import Paper
 
 if TYPE_CHECKING:
     from ..methods import Method
@@ -29,18 +31,6 @@ __getattr__ = renamed_names(
 
 ENSEMBLE = "ensemble"
 """What a row of scores is of, if not of a member."""
-
-
-@dataclass(frozen=True)
-class Paper:
-    """The source of settings or scores."""
-
-    authors: str
-    title: str
-    venue: str
-
-    def __str__(self) -> str:
-        return f"{self.authors}, {self.venue}"
 
 
 @dataclass(frozen=True)
@@ -101,7 +91,7 @@ class PublishedScores:
     """The variant: tuned, an ensemble, a run by other authors, …"""
     source: Paper
     where: str
-    """The tables of the paper, and the hardware of times."""
+    """The tables of the paper, those that quote it, and the hardware of times."""
     scores: Mapping[str, float]
     """Metrics in percent, by their names in `treetop.evaluate`."""
     of: str | None = None
@@ -138,6 +128,7 @@ class Recipe:
     """Published settings and scores of a method on a benchmark."""
 
     name: str
+    """``family/data-set``; the family is the method, or has settings of its own for it."""
     method: str
     data_set: Benchmark
     members: tuple[Member, ...]
@@ -150,6 +141,11 @@ class Recipe:
     """Remarks beyond the settings."""
     published: tuple[PublishedScores, ...]
     """Rows of the members and of their ensemble first, then the others."""
+
+    @property
+    def family(self) -> str:
+        """The first part of the name."""
+        return self.name.partition("/")[0]
 
     @property
     def settings(self) -> Mapping[str, Any] | None:
@@ -180,8 +176,12 @@ class Recipe:
 
         ``settings`` override the published ones.
         """
-        from ..methods import make
+        from ..methods import METHODS, make
 
+        if self.method not in METHODS:
+            raise ConfigError(
+                f"treetop does not have the method of {self.name}: only its scores are published"
+            )
         published = (self.settings or {}) if member is None else self.member(member).settings
         model = make(self.method, **published)
         model.config = model.config.replace_settings(settings)
@@ -209,7 +209,7 @@ def recipe_names() -> list[str]:
 
 
 def find_recipe(name: str) -> Recipe:
-    """The recipe named ``method/data-set``."""
+    """The recipe named ``family/data-set``."""
     known = all_recipes()
     if name in known:
         return known[name]
@@ -219,7 +219,7 @@ def find_recipe(name: str) -> Recipe:
 
 
 def all_recipes() -> dict[str, Recipe]:
-    """All recipes by name: methods in alphabetical order, benchmarks by size."""
+    """All recipes by name: families in alphabetical order, benchmarks by size."""
     from .files import read_recipes
 
     return read_recipes()
