@@ -255,6 +255,11 @@ def test_the_command(train, tmp_path, run):
     assert content["variants"][1]["runs"][1]["metrics"] == pytest.approx(expected.to_dict())
     assert json.loads(run(*arguments, "--json").out) == content  # and nothing was trained again
     assert "## Against the best" in (out / "report.md").read_text()
+    over = run(*arguments, "--relative-to", "plt").out.partition("over plt (%)")[2].splitlines()
+    means = {variant["name"]: variant["figures"]["P@1"]["mean"] for variant in content["variants"]}
+    ratio = 100 * (means["narrow"] / means["plt"] - 1)
+    assert over[2].split()[:2] == ["narrow", f"{ratio:+.2f}"]
+    run(*arguments, "--relative-to", "plts").sentence(2, "no variant 'plts'", "xr-linear, plt, narrow")
 
 
 def test_the_command_with_an_ablation(train, test, tmp_path, run):
