@@ -51,7 +51,7 @@ def test_every_index(index, train, test):
 def seen(model: XTransformer, data: Dataset) -> tuple[np.ndarray, np.ndarray]:
     """What the rankers see, and what the matcher sees."""
     vectors = prediction_vectors(model.encoder, data.texts, model.config, threads=1)
-    return joined(model.tfidf.transform(data.texts), vectors).toarray(), vectors
+    return joined(model.features.matrix(data, threads=1), vectors).toarray(), vectors
 
 
 def test_scores_by_brute_force(train, test):

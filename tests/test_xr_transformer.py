@@ -133,7 +133,7 @@ def test_learns_and_is_kept(model, test, tmp_path):
 
 
 def test_the_rankers_have_a_tree_of_their_own(model, train):
-    first = first_tree(model.ranker.tfidf.transform(train.texts), train)
+    first = first_tree(model.ranker.features.tfidf.transform(train.texts), train)
     assert model.tree.sizes != first.sizes
     kept = XRTransformer(**(QUICK | {"refine": False, "epochs": 0})).fit(train)
     assert kept.tree.sizes == first.sizes and (kept.tree.labels == first.labels).all()
@@ -154,7 +154,7 @@ def test_switches(settings, train, test):
     model = XRTransformer(**(QUICK | settings)).fit(train)
     assert model.evaluate(test)["P@1"] > (50 if settings.get("use") == "vectors" else 80)
     widths = {"tfidf": 0, "vectors": 32}
-    terms = model.ranker.tfidf.n_features if settings.get("use") != "vectors" else 0
+    terms = model.ranker.features.tfidf.n_features if settings.get("use") != "vectors" else 0
     assert model.ranker.model.n_features == terms + widths.get(settings.get("use"), 32)
     if "steps" in settings:
         last = {entry["level"]: entry["step"] for entry in model.training_log["epochs"]}

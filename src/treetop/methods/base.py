@@ -378,6 +378,11 @@ class Method(ABC):
     def takes_texts(self) -> bool:
         """Whether the fitted model takes texts; else it takes feature matrices."""
 
+    @property
+    def needs_features(self) -> bool:
+        """Whether the fitted model takes feature matrices, perhaps next to texts."""
+        return not self.takes_texts
+
     @abstractmethod
     def _fit(self, dataset: Dataset, **extra: Any) -> None: ...
 
@@ -420,7 +425,11 @@ class Method(ABC):
             "labels": len(dataset.labels),
             "labels_used": int((self.label_counts > 0).sum()),
             "labels_per_example": round(dataset.Y.nnz / len(dataset), 3),
-            "input": "texts" if self.takes_texts else "features",
+            "input": " and ".join(
+                kind
+                for kind, needed in (("texts", self.takes_texts), ("features", self.needs_features))
+                if needed
+            ),
             "source": dataset.source,
         }
         if self.training_log:
@@ -509,9 +518,10 @@ class Method(ABC):
             raise DataError(
                 f"{dataset.source}: the model was trained on texts but the input has none: give texts"
             )
-        if not self.takes_texts and dataset.X is None:
+        if self.needs_features and dataset.X is None:
+            trained_on = "texts with given features" if self.takes_texts else "features"
             raise DataError(
-                f"{dataset.source}: the model was trained on features but the input has none: give features"
+                f"{dataset.source}: the model was trained on {trained_on} but the input has none: give them"
             )
         return dataset
 

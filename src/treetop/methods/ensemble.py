@@ -147,7 +147,11 @@ class Ensemble(Method):
 
     @property
     def takes_texts(self) -> bool:
-        return bool(self.members) and self.members[0].takes_texts
+        return any(member.takes_texts for member in self.members)
+
+    @property
+    def needs_features(self) -> bool:
+        return any(member.needs_features for member in self.members)
 
     def blank(self) -> Self:
         if not self.members:
@@ -237,11 +241,12 @@ class Ensemble(Method):
             self.weights = self._given_weights()
 
     def _check_inputs(self) -> None:
-        kinds = {member.takes_texts: number for number, member in enumerate(self.members, 1)}
-        if len(kinds) > 1:
+        kinds = {(m.takes_texts, m.needs_features): number for number, m in enumerate(self.members, 1)}
+        texts, features = kinds.get((True, False)), kinds.get((False, True))
+        if texts and features and len(kinds) == 2:
             raise DataError(
-                f"the members of an ensemble must take the same input, but member {kinds[True]} takes texts"
-                f" and member {kinds[False]} features: train them on the same data"
+                f"the members of an ensemble must take the same input, but member {texts} takes texts"
+                f" and member {features} features: train them on the same data"
             )
 
     def _common_label_texts(self) -> Strings | None:
