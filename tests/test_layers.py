@@ -95,6 +95,30 @@ def test_no_circle_of_rooms():
     list(TopologicalSorter(graph).static_order())  # raises CycleError
 
 
+def test_other_rooms_ask_a_method_what_it_can_do():
+    """They do not compare its name or its class, nor look whether it has an attribute that all have."""
+    classes = {entry.class_name for entry in METHODS.values()}
+    for file in sorted(PACKAGE.rglob("*.py")):
+        if file.parent.name != "methods":
+            peeks = [
+                ast.unparse(node)
+                for node in ast.walk(ast.parse(file.read_text("utf-8")))
+                if _peeks(node, classes)
+            ]
+            assert not peeks, (
+                f"{file.relative_to(PACKAGE)}: {peeks[0]}: declare it on Method or in the registry"
+            )
+
+
+def _peeks(node: ast.AST, classes: set[str]) -> bool:
+    if isinstance(node, ast.Compare):
+        return any(part.value in METHODS for part in ast.walk(node) if isinstance(part, ast.Constant))
+    if not isinstance(node, ast.Call) or ast.unparse(node.func) not in ("isinstance", "getattr", "hasattr"):
+        return False
+    asked = ast.unparse(node.args[1]).strip("'")
+    return asked in classes or (asked in dir(Method) and not asked.startswith("_"))
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_methods_are_put_together_from_parts(name):
     """At most one class between `Method` and a method: what methods share is a part, not a base."""

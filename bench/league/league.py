@@ -24,7 +24,7 @@ from common import machine, provenance
 from common.options import parser_for
 from common.tables import markdown
 from records import Record, Runs
-from treetop.methods import METHODS
+from treetop.registry import SINGLE_METHODS
 
 PAGE = Path(__file__).parents[2] / "docs" / "league.md"
 METRICS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
@@ -75,7 +75,7 @@ def page(sets: dict[str, Runs]) -> str:
     for name, runs in sets.items():
         parts.append(f"## {name}\n\n{markdown(HEAD, (row(method, found) for method, found in runs.items()))}")
         parts.append(origins(runs))
-        missing = [method for method in METHODS if method not in runs and method != "ensemble"]
+        missing = [method for method in SINGLE_METHODS if method not in runs]
         if missing:
             parts.append(f"Not measured: {', '.join(missing)}.")
     return "\n\n".join(parts) + "\n"

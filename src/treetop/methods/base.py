@@ -80,6 +80,8 @@ class Method(ABC):
     """Whether a model is the same for any number of threads, bit for bit."""
     trains_in_epochs: ClassVar[bool] = False
     """Whether training runs in epochs, after which a callback (``on_epoch``) is called."""
+    scores_are_probabilities: ClassVar[bool] = False
+    """Whether scores are probabilities without a calibration."""
     search_space: ClassVar[SearchSpace] = {}
     """Settings and values that `treetop.tune` tries."""
 
@@ -205,8 +207,8 @@ class Method(ABC):
         data = labelled(data, "calibrate needs", text=text, labels=labels)
         dataset = self.input_set(data)
         with step("Calibrating"):
-            raw = self._score(dataset, min(calibration.DEPTH, len(known)), None)
-            judged = match_truth(raw, dataset, calibration.DEPTH)
+            raw = self._score(dataset, min(calibration.CALIBRATED_LABELS, len(known)), None)
+            judged = match_truth(raw, dataset, calibration.CALIBRATED_LABELS)
             if not judged.best_hits.any():
                 raise DataError(
                     f"{data.source}: no predicted label is right, so nothing can be calibrated: add examples"
@@ -305,6 +307,16 @@ class Method(ABC):
     def tree(self) -> LabelTree | None:
         """The label tree of a trained model, if it has one."""
         return None
+
+    @property
+    def network_alone(self) -> bool:
+        """Whether only a network ranks labels, so that the metrics of its best epoch are the model's."""
+        return False
+
+    @property
+    def weighted_members(self) -> list[tuple[Method, float]]:
+        """The models that this one combines, with their weights; none for most methods."""
+        return []
 
     @property
     def can_update(self) -> bool:

@@ -148,6 +148,11 @@ class Ensemble(Method):
     def takes_texts(self) -> bool:
         return bool(self.members) and self.members[0].takes_texts
 
+    @property
+    def weighted_members(self) -> list[tuple[Method, float]]:
+        self.check_trained()
+        return list(zip(self.members, self.weights.tolist(), strict=True))
+
     def blank(self) -> Self:
         if not self.members:
             return type(self)(config=self.config)
