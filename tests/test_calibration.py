@@ -14,8 +14,8 @@ import treetop
 from conftest import planted
 from treetop import Dataset, Predictions, Strings, store
 from treetop.calibration import CALIBRATED_LABELS, KINDS, Isotonic, Platt, pool_adjacent_violators
+from treetop.data.held_out import held_out_rows
 from treetop.errors import ConfigError, DataError, ModelError
-from treetop.methods.held_out import held_out_rows
 
 
 def pairs(count: int, seed: int, *, ties: bool = False) -> tuple[np.ndarray, np.ndarray]:

@@ -22,7 +22,9 @@ from ..calibration import Calibration
 from ..config import Config, setting
 from ..data import Dataset
 from ..data.columns import is_frame
-from ..data.frames import TextColumns, labelled
+from ..data.frame_columns import TextColumns
+from ..data.frames import labelled
+from ..data.held_out import held_out_rows
 from ..deprecation import renamed_attribute
 from ..errors import ConfigError, DataError, ModelError, TreetopError
 from ..machine import thread_count
@@ -31,7 +33,6 @@ from ..progress import step
 from ..ranked import Ranked
 from ..search_space import SearchSpace
 from ..strings import Strings
-from .held_out import held_out_rows
 from .inputs import Inputs, as_dataset, labelled_set, training_set
 from .options import check_options, keywords
 from .statistics import checked_statistics

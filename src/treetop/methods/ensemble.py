@@ -30,6 +30,7 @@ from ..arrays import typed, under_prefix, with_prefix
 from ..config import setting
 from ..data import Dataset
 from ..data.frames import labelled
+from ..data.held_out import held_out_rows
 from ..errors import ConfigError, DataError, ModelError
 from ..explanation import Explanation, Part, listed_score, stacked, summed
 from ..predictions import Predictions
@@ -38,7 +39,6 @@ from ..ranked import Ranked
 from ..strings import Strings
 from . import make, method_class
 from .base import Method, MethodConfig
-from .held_out import held_out_rows
 from .stacking import Stack
 
 if TYPE_CHECKING:
