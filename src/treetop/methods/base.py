@@ -390,11 +390,14 @@ class Method(ABC):
     def takes_texts(self) -> bool:
         """Whether the fitted model takes texts; else it takes feature matrices."""
 
-    @abstractmethod
-    def _fit(self, dataset: Dataset, **extra: Any) -> None: ...
+    # A method names the options that it takes, as in ``_rank(self, dataset, k, *, beam=None)``: to type
+    # checkers, ``*given: Any, **options: Any`` stands for whatever these are.
 
     @abstractmethod
-    def _rank(self, dataset: Dataset, k: int, **options: Any) -> Ranked: ...
+    def _fit(self, dataset: Dataset, /, *given: Any, **options: Any) -> None: ...
+
+    @abstractmethod
+    def _rank(self, dataset: Dataset, k: int, /, *given: Any, **options: Any) -> Ranked: ...
 
     @abstractmethod
     def _state(self) -> dict[str, npt.NDArray]: ...
@@ -402,14 +405,14 @@ class Method(ABC):
     @abstractmethod
     def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None: ...
 
-    def _update(self, new: Dataset, old: Dataset | None, **options: Any) -> None:
+    def _update(self, new: Dataset, old: Dataset | None, /, *given: Any, **options: Any) -> None:
         """Adds ``new`` examples, whose first labels are the model's; updatable methods override this.
 
         ``old``: the training examples, with the model's labels, if given.
         """
         raise ModelError(f"{self.name} cannot be updated: train it again on all examples")
 
-    def _explain(self, dataset: Dataset, label: int, **options: Any) -> Explanation:
+    def _explain(self, dataset: Dataset, label: int, /, *given: Any, **options: Any) -> Explanation:
         """The explanation for the only row of ``dataset``; methods that can explain override this."""
         raise ModelError(f"{self.name} cannot explain its scores: choose a linear method, or neighbours")
 

@@ -161,7 +161,7 @@ class Ensemble(Method):
 
     # -- training --------------------------------------------------------------------------------------------
 
-    def _fit(self, dataset: Dataset) -> None:  # type: ignore[override]
+    def _fit(self, dataset: Dataset) -> None:
         templates = self.members or self._named_members()
         if self.config.rule in LEARNED:
             share, seed = self.config.validation_share, self.config.seed
@@ -184,7 +184,7 @@ class Ensemble(Method):
         if self.config.rule not in LEARNED:
             self.weights = self._given_weights()
 
-    def _update(self, new: Dataset, old: Dataset | None) -> None:  # type: ignore[override]
+    def _update(self, new: Dataset, old: Dataset | None) -> None:
         """Updates every member; their weights do not change."""
         updated = []
         for number, member in enumerate(self.members, 1):
@@ -289,13 +289,13 @@ class Ensemble(Method):
 
     # -- prediction ------------------------------------------------------------------------------------------
 
-    def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
+    def _rank(self, dataset: Dataset, k: int) -> Ranked:
         lists = self._lists(dataset, max(k, self.config.depth))
         if self.stack is not None:
             return self.stack.combine(lists, k, self.label_counts, self.config.depth)
         return Ranked(*_native.combine(lists, self.weights.tolist(), k, self.threads))
 
-    def _explain(self, dataset: Dataset, label: int) -> Explanation:  # type: ignore[override]
+    def _explain(self, dataset: Dataset, label: int) -> Explanation:
         name = self.known_labels[label]
         parts = []
         lists = self._lists(dataset, self.config.depth)
