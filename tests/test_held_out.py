@@ -36,15 +36,15 @@ def test_groups_stay_together_and_a_seed_gives_the_same_rows():
 
 @pytest.mark.parametrize(("data", "remedy"), BAD)
 @pytest.mark.parametrize("purpose", METHODS)
-def test_methods_refuse_a_bad_split(purpose, data, remedy):
+def test_methods_reject_a_bad_split(purpose, data, remedy):
     name, settings = METHODS[purpose]
-    with pytest.raises(DataError, match=f"{data.source}: .*out for the {purpose}.*{remedy}"):
+    with pytest.raises(DataError, match=f"{data.source}: .*out .*for the {purpose}.*{remedy}"):
         treetop.make(name, **settings).fit(data)
 
 
 @pytest.mark.parametrize(("data", "remedy"), BAD)
 def test_so_does_tuning(data, remedy):
-    with pytest.raises(DataError, match=f"{data.source}: .*out for the tuning.*{remedy}"):
+    with pytest.raises(DataError, match=f"{data.source}: .*out .*for the tuning.*{remedy}"):
         tune("neighbours", data, trials=1)
 
 
@@ -60,7 +60,7 @@ def test_so_do_commands(command, data, remedy, tmp_path, run):
     }[command]
     group = () if data.groups is None else ("--group", "group")
     outcome = run(command, file, *options, *group, "--validation", 0.4)
-    outcome.sentence(2, data.source, "out for the", remedy)
+    outcome.sentence(2, data.source, "hold ", "for the ", remedy)
     assert not (tmp_path / "m").exists()
 
 

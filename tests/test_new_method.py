@@ -56,11 +56,14 @@ class Rocchio(Method):
 
     @property
     def takes_texts(self) -> bool:
-        return self.features.tfidf is not None
+        return self.features.of_texts
 
     def _fit(self, dataset: Dataset) -> None:
         assert dataset.Y is not None
-        self.features, X = TextFeatures.fit(dataset, self.config.tfidf, threads=self.threads)
+        config = self.config
+        self.features, X = TextFeatures.fit(
+            dataset, config.tfidf, keeps_data=config.keep_data, threads=self.threads
+        )
         self.used = np.flatnonzero(dataset.label_counts).astype(np.int32)
         self.centroids = normalize_rows(sparse.csr_matrix(dataset.Y[:, self.used].T @ X)).toarray()
 
@@ -76,14 +79,16 @@ class Rocchio(Method):
         return self.features.state() | {"used": self.used, "centroids": self.centroids}
 
     def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None:
-        labels = len(self.known_labels)
-        self.features = TextFeatures.from_state(arrays, self.config.tfidf, keeps_data=False, labels=labels)
+        config, labels = self.config, len(self.known_labels)
+        self.features = TextFeatures.from_state(
+            arrays, config.tfidf, keeps_data=config.keep_data, labels=labels
+        )
         self.used = np.array(arrays["used"], np.int32)
         self.centroids = np.array(arrays["centroids"], np.float32)
         shape = len(self.used.reshape(-1)), self.features.n_features
         in_range = self.used.ndim == 1 and ((self.used >= 0) & (self.used < labels)).all()
         if not in_range or self.centroids.shape != shape or not np.isfinite(self.centroids).all():
-            raise ModelError("the centroids are not those of the model's labels: train it again")
+            raise ModelError("the centroids do not match the model's labels: retrain the model")
 '''
 MARK = "<!-- settings: rocchio -->\n"
 PAGE = f"# Rocchio\n\nThe labels whose centroid is most similar.\n\n{MARK}"

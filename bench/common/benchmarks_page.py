@@ -7,7 +7,7 @@ from pathlib import Path
 SIDE_BY_SIDE, GOALS, PROFILE, TFIDF, GROWTH, SERVING, LABEL_SEARCH = (
     "Side by side",
     "Goals",
-    "Where the time of a training goes",
+    "Where the training time goes",
     "TF-IDF",
     "Growth with the number of labels",
     "Serving",

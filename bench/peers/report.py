@@ -26,8 +26,8 @@ PICTURE = "benchmarks.svg"
 
 INTRODUCTION = """
 Written by `make bench`, `make bench-scale` and `make bench-serving`; the line below each table names the
-command and the commit. All times of a section are of one machine: compare them with each other, not with
-those of other machines. Data: {data}. {machine}. {versions}.
+command and the commit. All times in a section come from one machine: compare them with each other, not with
+times from other machines. Data: {data}. {machine}. {versions}.
 """
 
 SIDE_BY_SIDE = """

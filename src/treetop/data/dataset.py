@@ -148,7 +148,7 @@ class Dataset:
         """A pandas or polars frame with a row for each example. All options have defaults:
 
         - ``text``: the column of the text, by default ``"text"``; ``"title,abstract"`` or a list joins
-          several, a line each.
+          several, each on its own line.
         - ``labels``: the column of the labels, by default ``"labels"``: lists of names, single names, or
           several names in a string, split at ``label_separator`` or as in a CSV file. For a list of columns,
           each is a label of the rows where it is not 0. None: unlabelled.

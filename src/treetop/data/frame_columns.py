@@ -16,7 +16,7 @@ from .formats.label_cells import LabelCells
 from .labels import LabelIndexer, index_labels, indicator_labels
 
 TextColumns = str | Sequence[str]
-"""A column, or several to join, a line each: a list, or ``"title,abstract"``."""
+"""A column, or several to join, each on its own line: a list, or ``"title,abstract"``."""
 
 
 def read_columns(

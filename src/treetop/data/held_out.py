@@ -31,7 +31,7 @@ def held_out_rows(dataset: Dataset, share: float, seed: int, purpose: str) -> tu
     try:
         kept, held_out = _drawn(dataset, share, seed, by_group=dataset.groups is not None)
     except DataError as error:
-        raise DataError(f"{dataset.source}: nothing can be held out for the {purpose} ({error})") from None
+        raise DataError(f"{dataset.source}: cannot hold out examples for the {purpose} ({error})") from None
     for rows in (kept, held_out):
         if dataset.Y is None or dataset.Y[rows].nnz == 0:
             raise DataError(
@@ -42,7 +42,7 @@ def held_out_rows(dataset: Dataset, share: float, seed: int, purpose: str) -> tu
 
 
 def held_out_if_possible(dataset: Dataset, share: float, seed: int) -> tuple[Rows, Rows]:
-    """As `held_out_rows`, but a single example stays, and examples of a single group are drawn one by one.
+    """Like `held_out_rows`, but a single example stays; examples of a single group are drawn one by one.
 
     Whether both sides have labels is left to the caller.
     """
@@ -63,7 +63,7 @@ def _drawn(dataset: Dataset, share: float, seed: int, *, by_group: bool) -> tupl
 def split_rows(rows: int, fraction: float, seed: int, groups: Rows | None = None) -> tuple[Rows, Rows]:
     """Row numbers of the larger and the smaller part, each in ascending order."""
     if not 0 < fraction < 1:
-        raise DataError(f"a split fraction must lie between 0 and 1, not {fraction}")
+        raise DataError(f"a split fraction must be between 0 and 1, not {fraction}")
     if rows < 2:
         raise DataError(f"cannot split {counted(rows, 'example')} into two parts; at least two are needed")
     rng = np.random.default_rng(seed)

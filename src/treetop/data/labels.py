@@ -52,7 +52,7 @@ def _flaw_of(names: Any) -> str:
         return f"are missing ({names}); an example without labels needs an empty list"
     if not isinstance(names, Iterable):
         return f"are of type {type(names).__name__}; give a list of names"
-    return f"have a missing name; leave it out: {list(names)!r}"
+    return f"contain a missing value; leave it out: {list(names)!r}"
 
 
 def are_names(labels: Any) -> bool:

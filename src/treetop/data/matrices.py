@@ -16,7 +16,7 @@ _BLOCK = 1 << 20
 
 
 def feature_matrix(X: Any, source: str) -> sparse.csr_matrix:
-    """Any matrix as float32 CSR with sorted indices; NaN and infinity are refused."""
+    """Any matrix as float32 CSR with sorted indices; NaN and infinity are rejected."""
     if is_checked(X):
         return X
     matrix = _as_csr(X, source, "features")
@@ -48,14 +48,14 @@ def label_matrix(Y: Any, source: str) -> sparse.csr_matrix:
 def _as_csr(values: Any, source: str, what: str) -> sparse.csr_matrix:
     if is_frame(values):
         if not is_matrix(values):
-            raise DataError(f"{source}: the {what} are a frame with columns that are not numbers; drop these")
+            raise DataError(f"{source}: the {what} are a frame with non-numeric columns; drop them")
         values = numbers_of(values)
     try:
         matrix = sparse.csr_matrix(values, dtype=np.float32)
     except (TypeError, ValueError) as error:
         raise DataError(f"{source}: the {what} are not a matrix of numbers ({error})") from None
     if matrix.nnz and (matrix.indices.min() < 0 or matrix.indices.max() >= matrix.shape[1]):
-        raise DataError(f"{source}: a column id of the {what} lies outside 0…{matrix.shape[1] - 1}")
+        raise DataError(f"{source}: a column id of the {what} is outside 0…{matrix.shape[1] - 1}")
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
