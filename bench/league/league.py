@@ -11,6 +11,7 @@ refreshes the numbers that other pages quote.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,9 +25,10 @@ from common import machine, provenance
 from common.options import parser_for
 from common.tables import markdown
 from records import Record, Runs
-from treetop.methods import METHODS
+from treetop.registry import SINGLE_METHODS
 
 PAGE = Path(__file__).parents[2] / "docs" / "league.md"
+METHOD_PAGES = PAGE.parent / "methods"
 METRICS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
 HEAD = ("", *METRICS, "seeds", "train s", "texts/s", "GB on the GPU", "model MB")
 COMMAND = "treetop compare FOLDER --methods all --set encoder=DIR --seeds 1 --report out/"
@@ -75,7 +77,7 @@ def page(sets: dict[str, Runs]) -> str:
     for name, runs in sets.items():
         parts.append(f"## {name}\n\n{markdown(HEAD, (row(method, found) for method, found in runs.items()))}")
         parts.append(origins(runs))
-        missing = [method for method in METHODS if method not in runs and method != "ensemble"]
+        missing = [method for method in SINGLE_METHODS if method not in runs]
         if missing:
             parts.append(f"Not measured: {', '.join(missing)}.")
     return "\n\n".join(parts) + "\n"
@@ -98,10 +100,9 @@ def row(method: str, runs: list[Record]) -> list[str]:
 
 
 def page_of(method: str) -> str:
-    """Variants of the convolutional networks share pages."""
-    return {"kim-cnn-softmax": "kim-cnn", "xml-cnn-impl": "xml-cnn", "cnn-baseline": "kim-cnn"}.get(
-        method, method
-    )
+    """The page with the method's settings: variants share one."""
+    mark = re.compile(rf"^<!-- settings:.* {re.escape(method)} .*-->$", re.MULTILINE)
+    return next(page.stem for page in METHOD_PAGES.glob("*.md") if mark.search(page.read_text("utf-8")))
 
 
 def spread(values: list[float]) -> str:

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from .. import _native, checkpoints
 from ..arrays import typed, under_prefix, with_prefix
-from ..data.dataset import label_matrix
+from ..data.matrices import label_matrix
 from ..errors import ConfigError, DataError, ModelError
 from ..progress import step
 from ..ranked import Ranked
