@@ -23,8 +23,6 @@ from .matrices import feature_matrix, label_matrix
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["Dataset", "FrameColumns", "label_matrix"]
-
 Rows = npt.NDArray[np.int64] | slice | Sequence[int]
 
 

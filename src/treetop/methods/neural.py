@@ -18,6 +18,7 @@ from .. import checkpoints
 from ..arrays import under_prefix, with_prefix
 from ..data import Dataset
 from ..data.digest import data_digest, string_arrays
+from ..data.held_out import held_out_rows
 from ..deprecation import renamed_attribute
 from ..digests import digest_of
 from ..errors import ConfigError, ModelError
@@ -38,7 +39,6 @@ from ..tree import LabelTree
 from ..tree.label_clusters import LabelClusters
 from .base import Method
 from .fine_tuning import TrainingTask, inference_settings, training_log, training_texts
-from .held_out import held_out_rows
 from .network_config import ClusterConfig, LabelNetworkConfig
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class NeuralMethod(Method):
 
     # -- training --------------------------------------------------------------------------------------------
 
-    def _fit(  # type: ignore[override]
+    def _fit(
         self,
         dataset: Dataset,
         *,
@@ -287,7 +287,7 @@ class NeuralMethod(Method):
         assert self.network is not None and self.reader is not None
         return Examples(self.reader.tokens(texts, threads=self.threads), width=self.network.fixed_width)
 
-    def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
+    def _rank(self, dataset: Dataset, k: int) -> Ranked:
         assert dataset.texts is not None and self.network is not None
         with using_threads(self.threads), clear_memory_errors():
             examples = self._examples(dataset.texts)

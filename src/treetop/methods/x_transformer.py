@@ -85,9 +85,7 @@ class XTransformer(Method):
     def needs_features(self) -> bool:
         return self.rankers is not None and not self.features.of_texts
 
-    def _fit(  # type: ignore[override]
-        self, dataset: Dataset, *, tree: LabelTree | None = None
-    ) -> None:
+    def _fit(self, dataset: Dataset, *, tree: LabelTree | None = None) -> None:
         """``tree``: your own clusters, one level above the labels."""
         config, Y, threads = self.config, dataset.Y, self.threads
         assert Y is not None
@@ -148,7 +146,7 @@ class XTransformer(Method):
             raise ConfigError("x-transformer needs negatives: set linear.negatives to tfn, man or tfn+man")
         return binarize(sparse.csr_matrix(sum(parts[1:], start=parts[0])))
 
-    def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
+    def _rank(self, dataset: Dataset, k: int) -> Ranked:
         assert self.encoder is not None and dataset.texts is not None
         assert self.matcher is not None and self.rankers is not None and self.tree is not None
         vectors = prediction_vectors(self.encoder, dataset.texts, self.config, threads=self.threads)

@@ -83,9 +83,7 @@ class XRTransformer(Method):
         assert self.ranker is not None
         return self.ranker.model.tree
 
-    def _fit(  # type: ignore[override]
-        self, dataset: Dataset, *, tree: LabelTree | None = None
-    ) -> None:
+    def _fit(self, dataset: Dataset, *, tree: LabelTree | None = None) -> None:
         """``tree``: your own tree for the fine-tuning; with ``refine=false`` for the rankers too."""
         config, Y, threads = self.config, dataset.Y, self.threads
         assert Y is not None
@@ -120,9 +118,7 @@ class XRTransformer(Method):
             threads=threads,
         )
 
-    def _rank(  # type: ignore[override]
-        self, dataset: Dataset, k: int, *, beam: tuple[int, ...] | None = None
-    ) -> Ranked:
+    def _rank(self, dataset: Dataset, k: int, *, beam: tuple[int, ...] | None = None) -> Ranked:
         assert self.ranker is not None and dataset.texts is not None
         vectors = None if self.config.use == "tfidf" else self.text_vectors(dataset.texts)
         return self.ranker.rank(dataset, vectors, k, beam=beam, threads=self.threads)
