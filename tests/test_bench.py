@@ -212,7 +212,7 @@ TABLE = re.compile(
 """The quote above it, its head, and the text below it up to a heading or another table."""
 MEASUREMENT = re.compile(r"@\d|\b(?:ms|s|MB|GB)\b|texts/s|recall|median|speed-up")
 """In the head of a table: a metric, a time, a size."""
-ORIGIN = re.compile(r"\b(?:at|recorded in) [0-9a-f]{7}\b")
+ORIGIN = re.compile(r"\b(?:at|recorded\s+in)\s+[0-9a-f]{7}\b")
 
 
 @pytest.mark.parametrize("file", fill.pages(), ids=lambda file: file.name)
