@@ -150,6 +150,10 @@ def test_the_league_table_is_made_of_records(recorded):
     assert cells[0] == "51.00 ± 1.41"
     assert cells[-5:] == ["2", "10.5", "2,000", "4.0", "200"]
     assert "\n- at 1a2b3c4+changes (2026-01-31): lightxml\n" in text
+    assert (
+        "`treetop compare some-data --methods lightxml --set transformer.encoder=minilm hidden=100 --seeds 2 "
+        "--report out/`:"
+    ) in text
     assert "Not measured: xr-linear, parabel," in text and "ensemble" not in text
 
 
@@ -167,6 +171,10 @@ def test_records_have_changed_settings_machine_and_commit(recorded, tmp_path):
     accuracies = [run["metrics"]["P@1"] for run in records.read(recorded)["lightxml"]]
     assert accuracies == [50.0, 54.0]
     assert "lightxml (seed 1)" in league.page({"some-data": records.read(recorded)})
+
+
+def test_the_league_page_is_made_of_the_committed_records():
+    assert league.PAGE.read_text("utf-8") == league.page(records.read_all())
 
 
 def test_committed_records_say_where_they_are_from():

@@ -155,9 +155,9 @@ def test_numbers_name_a_command_that_their_commit_has(page):
 
 def test_commands_are_those_before_the_commits():
     text = (
-        "`treetop methods` has\n`x`. Measured\nwith `make bench` and `y`, recorded in 1234567 (2026-01-31), 89abcde\n"
-        "(2026-01-31), and with `treetop compare`, at 7654321+changes (2026-01-31). And 8 % (`bench/x.py --a`,\n"
-        "at 1111111)."
+        "`treetop methods` has\n`x`. Measured\nwith `make bench` and `y`, recorded in 1234567 (2026-01-31),\n"
+        "89abcde (2026-01-31), and with `treetop compare`, at 7654321+changes (2026-01-31).\n"
+        "And 8 % (`bench/x.py --a`, at 1111111)."
     )
     found = [(claim.commits, claim.commands) for claim in doc_provenance.claims(text)]
     assert found == [
