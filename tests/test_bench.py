@@ -244,6 +244,23 @@ def test_a_stamp_names_the_commit_of_this_code():
     assert len(stamp["date"]) == 10
 
 
+def test_a_run_prints_its_command(monkeypatch):
+    script = bench_paths.BENCH / "gpu" / "networks.py"
+    monkeypatch.setattr(
+        "sys.argv", [str(script), "../data", "--encoder", "/some/where/minilm", "--only", "a, b"]
+    )
+    said = "Measured with `python bench/gpu/networks.py ../data --encoder minilm --only 'a, b'`, at "
+    assert provenance.this_run().startswith(said)
+
+
+PROGRAMS = [file for file in bench_paths.SCRIPTS if "__main__" in file.read_text("utf-8")]
+
+
+@pytest.mark.parametrize("file", PROGRAMS, ids=lambda file: file.name)
+def test_every_program_says_what_made_its_numbers(file):
+    assert re.search(r"\bprovenance\.(?:this_run|measured|now|origin)\(", file.read_text("utf-8"))
+
+
 @pytest.mark.parametrize("file", bench_paths.SCRIPTS, ids=lambda file: file.name)
 def test_every_script_can_be_imported(file):
     importlib.import_module(file.stem)

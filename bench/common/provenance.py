@@ -10,7 +10,9 @@ them in one line below each table:
 
 from __future__ import annotations
 
+import shlex
 import subprocess
+import sys
 from collections.abc import Iterable, Mapping
 from datetime import date
 from pathlib import Path
@@ -29,6 +31,18 @@ def now() -> dict[str, str]:
     commit = _git("rev-parse", "HEAD") or UNKNOWN
     changed = "+changes" if _git("status", "--porcelain", "--", *CODE) else ""
     return {"commit": commit + changed, "date": date.today().isoformat()}
+
+
+def command() -> str:
+    """The command line of this script; of files elsewhere only the names."""
+    script, *arguments = sys.argv
+    named = [Path(word).name if Path(word).is_absolute() else word for word in arguments]
+    return shlex.join(["python", str(Path(script).resolve().relative_to(ROOT)), *named])
+
+
+def this_run() -> str:
+    """The line below what this script prints; made before it measures, as the code may change meanwhile."""
+    return measured(command(), [now()])
 
 
 def _git(*arguments: str) -> str:

@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from common import provenance
 from common.options import parser_for
 from treetop.features import Tfidf, TfidfConfig
 from treetop.strings import Strings
@@ -93,7 +94,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=2, help="measurements, of which the best counts")
     parser.add_argument("--min-df", type=int, default=1, help="texts that a term must occur in")
     options = parser.parse_args()
+    origin = provenance.this_run()
     print(table(measure(options.folder, options.texts, options.rounds, options.min_df)))
+    print(f"\n{origin}")
 
 
 if __name__ == "__main__":
