@@ -190,9 +190,14 @@ def test_quoted_numbers_are_those_of_their_source(monkeypatch, recorded, tmp_pat
     (tmp_path / "page.md").write_text(
         "| data | who | s: median, p99 |\n|---|---|---|\n| a | b, c | 1,234.5, 2 |\n"
     )
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "page.md").write_text(
+        "| data | who | P@1 |\n|---|---|---|\n| a | b | 1.5 ± 0.1 |\n| | c | **2.5** |\n| d | b | 3.5 |\n"
+    )
     text = (
         "In <!-- from league: P@1, train s of some-data | lightxml -->0.0 ± 0.0 %, in 0<!-- / --> s;\n"
         "<!-- from page.md: s of a | b, c -->0<!-- / -->.\n\n"
+        "So <!-- from folder/page.md: P@1 of a | b; a | c; d -->0.0, 0.0, 0.0<!-- / -->.\n\n"
         "<!-- from league: P@1, -, train s of some-data | lightxml; - -->\n"
         "| | P@1 | MB | train |\n|---|---|---|---|\n| x | 9.9 | 7 | 8 s |\n| y | 1 | 2 | 3 s |\n\n"
         "From the [league table](league.md), recorded in 0000000 (2025-01-01).\n"
@@ -200,12 +205,15 @@ def test_quoted_numbers_are_those_of_their_source(monkeypatch, recorded, tmp_pat
     assert fill.filled(text) == (
         "In <!-- from league: P@1, train s of some-data | lightxml -->51.0 ± 1.4 %, in 10<!-- / --> s;\n"
         "<!-- from page.md: s of a | b, c -->1,234<!-- / -->.\n\n"
+        "So <!-- from folder/page.md: P@1 of a | b; a | c; d -->1.5, 2.5, 3.5<!-- / -->.\n\n"
         "<!-- from league: P@1, -, train s of some-data | lightxml; - -->\n"
         "| | P@1 | MB | train |\n|---|---|---|---|\n| x | 51.0 | 7 | 10 s |\n| y | 1 | 2 | 3 s |\n\n"
         "From the [league table](league.md), at 1a2b3c4+changes (2026-01-31).\n"
     )
     with pytest.raises(ValueError, match="one per number"):
         fill.filled("<!-- from league: P@1 of some-data | lightxml -->1 and 2<!-- / -->")
+    with pytest.raises(ValueError, match="has 2 P@1 of a"):
+        fill.filled("<!-- from folder/page.md: P@1 of a -->1<!-- / -->")
 
 
 @pytest.mark.parametrize("file", fill.pages(), ids=lambda file: file.name)
@@ -215,7 +223,8 @@ def test_pages_quote_what_was_measured(file):
 
 
 TABLE = re.compile(
-    r"(?m)((?:^<!-- from [^\n]+ -->\n)?)^\|([^\n]*)\n\|[ :|-]+\n(?:\|[^\n]*\n)+((?:(?![#|])[^\n]*\n)*)"
+    r"(?m)((?:^<!-- from [^\n]+ -->\n)?)^\|([^\n]*)\n\|[ :|-]+\n(?:\|[^\n]*\n)+"
+    r"((?:(?![#|]|<!-- from [^\n]+ -->\n)[^\n]*\n)*)"
 )
 """The quote above it, its head, and the text below it up to a heading or another table."""
 MEASUREMENT = re.compile(r"@\d|\b(?:ms|s|MB|GB)\b|texts/s|recall|median|speed-up")
