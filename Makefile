@@ -89,8 +89,8 @@ DATA ?= ../shared/data/deb-tags ../shared/data/deb-deps ../shared/data/tib-core
 
 # RESUME=--resume skips the data sets that are done.
 bench: $(VENV)/.installed-bench $(VENV)-peers/.installed
-	$(BIN)/python bench/peers/run.py $(DATA) --peers $(VENV)-peers/bin/python --output bench/results/results.json $(RESUME)
-	$(BIN)/python bench/peers/report.py bench/results/results.json --output docs/benchmarks.md
+	$(BIN)/python bench/peers/run.py $(DATA) --peers $(VENV)-peers/bin/python $(RESUME)
+	$(BIN)/python bench/peers/report.py
 	$(BIN)/python bench/linear/training_profile.py $(DATA) --output docs/benchmarks.md
 	$(BIN)/python bench/league/fill.py
 

@@ -18,11 +18,13 @@ import goals
 import league
 import protocol
 import records
+import report
 import scale
+import seeds
 import training_profile
 import treetop
 from common import benchmarks_page as page
-from common import provenance
+from common import provenance, record_files
 from contestants import CONTESTANTS, MAN, PECOS, SAME_TREE
 
 
@@ -72,8 +74,8 @@ def test_goals_compare_means_over_seeds() -> None:
     figures = [{"P@1": 50 + gain, "P@3": 40.0, "P@5": 30.0, "PSP@5": 20.0} for gain in (-0.5, 0.5)]
     lower = {"train_s": 1.0, "metrics": figures[0]}
     assert verdicts(lower)["training with tfn"] == "not reached: P@1 lower"
-    seeds = {"deb-deps": {SAME_TREE: figures, PECOS: figures[::-1]}}
-    assert verdicts(lower, seeds=seeds)["training with tfn"] == "reached"
+    means = [{"data": "deb-deps", "contestant": name} | seeds.summary(figures) for name in (SAME_TREE, PECOS)]
+    assert verdicts(lower, seeds=means)["training with tfn"] == "reached"
 
 
 def test_growth_exponent_of_a_power_law() -> None:
@@ -87,6 +89,34 @@ def test_a_section_is_replaced_and_the_others_stay(tmp_path: Path) -> None:
     page.put(file, {page.GOALS: "new"})
     assert file.read_text() == (
         f"# Benchmarks\n\nMade today.\n\n## {page.GOALS}\n\nnew\n\n## {page.GROWTH}\n\ngrows\n"
+    )
+
+
+def test_the_page_of_benchmarks_is_made_of_the_committed_records(tmp_path: Path) -> None:
+    file = tmp_path / report.PAGE.name
+    file.write_text(report.PAGE.read_text("utf-8"), "utf-8")
+    results = report.recorded()
+    page.put(file, report.sections(results) | report.others(), report.introduction(results))
+    assert file.read_text("utf-8") == report.PAGE.read_text("utf-8"), "run python bench/peers/report.py"
+    assert report.others()[page.SERVING] in report.PAGE.with_name("serving.md").read_text("utf-8")
+
+
+def test_a_record_takes_the_place_of_one_with_the_same_settings(tmp_path: Path) -> None:
+    file = tmp_path / "subject" / "data.jsonl"
+    record_files.put(file, [{"who": "a", "s": 1.0}, {"who": "b", "s": 2.0}], "who")
+    record_files.put(file, [{"who": "a", "s": 1 / 3}, {"who": "c", "s": 4.0}], "who")
+    found = record_files.read(file)
+    assert [(record["who"], record["s"]) for record in found] == [("a", 0.333333333), ("b", 2.0), ("c", 4.0)]
+
+
+def test_growth_of_recorded_runs() -> None:
+    phases = {"train": {"seconds": 1.0, "peak_bytes": 1e9}, "- Label tree": {"seconds": 0.5}}
+    runs = [
+        {"labels": 10 * size, "phases": phases, "seconds": 2.0 * size, "model_bytes": 5 * size**2}
+        for size in (1, 10)
+    ]
+    assert scale.exponents(runs) == pytest.approx(
+        {"train": 0, "- Label tree": 0, "all": 1, "peak memory": 0, "model on disk": 2}, abs=1e-12
     )
 
 
@@ -180,8 +210,11 @@ def test_the_league_page_is_made_of_the_committed_records():
 def test_committed_records_say_where_they_are_from():
     for runs in records.read_all().values():
         for run in (run for found in runs.values() for run in found):
-            assert {"machine", "date"} <= run.keys() and ("commit" in run) != ("recorded_in" in run)
             treetop.make(run["method"], **run["settings"])
+    for subject in record_files.RECORDS.iterdir():
+        for record in record_files.with_data(subject.name):
+            assert {"machine", "date"} <= record.keys() and ("commit" in record) != ("recorded_in" in record)
+            assert "command" in record or subject.name == "league"
 
 
 def test_quoted_numbers_are_those_of_their_source(monkeypatch, recorded, tmp_path):
@@ -248,8 +281,8 @@ def test_no_line_begins_with_a_quote(file):
 
 
 def test_a_stamp_names_the_commit_of_this_code():
-    stamp = provenance.now()
-    assert provenance.measured("make bench", [stamp]).startswith("Measured with `make bench`, at ")
+    stamp = {"command": "make bench"} | provenance.now()
+    assert provenance.measured([stamp]).startswith("Measured with `make bench`, at ")
     assert len(stamp["date"]) == 10
 
 
@@ -259,7 +292,7 @@ def test_a_run_prints_its_command(monkeypatch):
         "sys.argv", [str(script), "../data", "--encoder", "/some/where/minilm", "--only", "a, b"]
     )
     said = "Measured with `python bench/gpu/networks.py ../data --encoder minilm --only 'a, b'`, at "
-    assert provenance.this_run().startswith(said)
+    assert provenance.measured([provenance.this_run()]).startswith(said)
 
 
 PROGRAMS = [file for file in bench_paths.SCRIPTS if "__main__" in file.read_text("utf-8")]

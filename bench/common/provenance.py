@@ -1,8 +1,8 @@
 """Which command and which commit a number comes from.
 
 A stamp is what a record keeps: `commit`, the code that was measured ("+changes" where it was not committed),
-or `recorded_in`, the first commit that has the number, where the code is not known; and a `date`. Pages name
-them in one line below each table:
+or `recorded_in`, the first commit that has the number, where the code is not known; a `date`; and the
+`command`. Pages name them in one line below each table:
 
     Measured with `COMMAND`, at 1a2b3c4 (2026-11-18).
     Measured with `COMMAND`, recorded in 1a2b3c4 (2026-11-18).
@@ -40,9 +40,9 @@ def command() -> str:
     return shlex.join(["python", str(Path(script).resolve().relative_to(ROOT)), *named])
 
 
-def this_run() -> str:
-    """The line below what this script prints; made before it measures, as the code may change meanwhile."""
-    return measured(command(), [now()])
+def this_run() -> dict[str, str]:
+    """The stamp of what this script measures; made before it does, as the code may change meanwhile."""
+    return {"command": command()} | now()
 
 
 def _git(*arguments: str) -> str:
@@ -56,9 +56,12 @@ def _git(*arguments: str) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def measured(command: str, stamps: Iterable[Stamp]) -> str:
-    """The line below a table."""
-    return f"Measured with `{command}`, {origin(stamps)}."
+def measured(stamps: Iterable[Stamp]) -> str:
+    """The line below a table: each command, and the commits it was run at."""
+    commands: dict[str, list[Stamp]] = {}
+    for stamp in stamps:
+        commands.setdefault(stamp["command"], []).append(stamp)
+    return " ".join(f"Measured with `{command}`, {origin(found)}." for command, found in commands.items())
 
 
 def origin(stamps: Iterable[Stamp]) -> str:

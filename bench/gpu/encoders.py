@@ -85,7 +85,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=60, help="optimizer steps per epoch")
     add_settings(parser, "the training loop")
     options = parser.parse_args()
-    origin = provenance.this_run()
+    stamp = provenance.this_run()
     layers, width, heads, inner = shape = SHAPES[options.shape]
     config = transformers.BertConfig(
         hidden_size=width, num_hidden_layers=layers, num_attention_heads=heads, intermediate_size=inner
@@ -117,7 +117,7 @@ def main() -> None:
         for _ in range(3):
             training.plain_step(batch)
     print(shares(seen))
-    print(f"\n{origin}")
+    print(f"\n{provenance.measured([stamp])}")
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ def main() -> None:
     parser.add_argument("--texts", type=int, default=256, help="texts per batch")
     parser.add_argument("--width", type=int, default=512, help="width of a label's weights")
     options = parser.parse_args()
-    origin = provenance.this_run()
+    stamp = provenance.this_run()
     rows = []
     for loss in LOSSES:
         (blocks, first), (whole, second) = (
@@ -86,7 +86,7 @@ def main() -> None:
     print(f"{options.labels:,} labels, {options.texts} texts, {torch.cuda.get_device_name()}")
     print(f"label weights {weights:.2f} GB, and the same for their gradient\n")
     print(markdown(("loss", "blocks: extra GB", "ms", "at once: extra GB", "ms"), rows))
-    print(f"\n{origin}")
+    print(f"\n{provenance.measured([stamp])}")
 
 
 if __name__ == "__main__":

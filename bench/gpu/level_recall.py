@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument("--encoder", required=True, help="pretrained encoder: a name or a folder")
     add_settings(parser, "the method")
     options = parser.parse_args()
-    origin = provenance.this_run()
+    stamp = provenance.this_run()
     settings = named(options.settings)
     model = treetop.make("cascadexml", encoder=options.encoder, **settings)
     assert isinstance(model, CascadeXML)
@@ -44,7 +44,7 @@ def main() -> None:
         for level in levels
     ]
     print(markdown(("level", "nodes", "in the beam", "share in the beam", "recall"), rows))
-    print(f"\n{origin}")
+    print(f"\n{provenance.measured([stamp])}")
 
 
 if __name__ == "__main__":

@@ -125,7 +125,7 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help="maximum number of training texts, and of test texts")
     add_settings(parser, "all methods that have them")
     options = parser.parse_args()
-    origin = provenance.this_run()
+    stamp = provenance.this_run()
     texts = options.folder / "labels.tsv"
     train = treetop.read(options.folder / "train.jsonl.xz", label_texts=texts if texts.is_file() else None)
     train = train[: options.limit]
@@ -159,7 +159,7 @@ def main() -> None:
             seconds = trained(model, train)
             add(name, seconds, model)
     print(markdown(("", *METRICS, "predict", "train"), rows))
-    print(f"\n{origin}")
+    print(f"\n{provenance.measured([stamp])}")
 
 
 if __name__ == "__main__":
