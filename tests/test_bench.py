@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import lzma
 import re
 from pathlib import Path
 from typing import Any
@@ -16,15 +17,17 @@ import bench_paths
 import fill
 import goals
 import league
+import measuring
 import protocol
 import records
 import report
+import run as contest
 import scale
 import seeds
 import training_profile
 import treetop
 from common import benchmarks_page as page
-from common import provenance, record_files
+from common import machine, provenance, record_files
 from contestants import CONTESTANTS, MAN, PECOS, SAME_TREE
 
 
@@ -99,6 +102,34 @@ def test_the_page_of_benchmarks_is_made_of_the_committed_records(tmp_path: Path)
     page.put(file, report.sections(results) | report.others(), report.introduction(results))
     assert file.read_text("utf-8") == report.PAGE.read_text("utf-8"), "run python bench/peers/report.py"
     assert report.others()[page.SERVING] in report.PAGE.with_name("serving.md").read_text("utf-8")
+
+
+def test_a_run_of_the_contestants_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = tmp_path / "some-data"
+    data.mkdir()
+    for part in ("train", "test"):
+        (data / f"{part}.jsonl.xz").write_bytes(
+            lzma.compress(b'{"text": "apple pear", "labels": ["x"]}\n' * 3)
+        )
+    monkeypatch.setattr(record_files, "RECORDS", tmp_path / "records")
+    monkeypatch.setattr(machine, "versions", lambda peers: {True: {"treetop": "1"}, False: {"libpecos": "2"}})
+    monkeypatch.setattr(contest, "measure", lambda *_, **__: found)
+    metrics = dict.fromkeys(measuring.METRICS, 50.0)
+    found = {name: value for name, value in run("").items() if name not in ("data", "contestant")}
+    found |= {"metrics": metrics, "peak_bytes": 1e8}
+    monkeypatch.setattr(seeds, "measure", lambda *_: {"metrics": metrics})
+    monkeypatch.setattr("sys.argv", [contest.__file__, str(data), "--peers", "python"])
+    contest.main()
+    monkeypatch.setattr("sys.argv", [contest.__file__, str(data), "--peers", "python", "--resume"])
+    monkeypatch.setattr(contest, "compare", None)
+    contest.main()
+    results = report.recorded()
+    assert {run["contestant"] for run in results["runs"]} == {c.name for c in CONTESTANTS if not c.only}
+    sections = report.sections(results)
+    assert "some-data: 3 texts" in sections[page.TFIDF]
+    assert "| some-data | PECOS, defaults | 50.00 ± 0.00 |" in sections[page.SEEDS]
+    assert "| training with tfn | 10×, at least 5× | some-data | 1.0× " in sections[page.GOALS]
+    assert "treetop 1; peers: libpecos 2." in report.introduction(results)
 
 
 def test_a_record_takes_the_place_of_one_with_the_same_settings(tmp_path: Path) -> None:

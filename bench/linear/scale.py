@@ -108,7 +108,7 @@ def main() -> None:
     parser.add_argument("--method", default="xr-linear", help="method to train")
     add_settings(parser, "the method", ["leaf_size=100"])
     parser.add_argument("--threads", type=int, default=2, help="number of threads")
-    parser.add_argument("--output", type=Path, help="page whose section is replaced")
+    parser.add_argument("--output", type=Path, help="record it, and replace the section of this page")
     parser.add_argument("--step", choices=STEPS, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -126,10 +126,10 @@ def main() -> None:
         "threads": options.threads,
         "machine": machine.describe_hardware(),
     } | stamp
-    record_files.put(record_files.file_of(SUBJECT, LIKE), [record], "method", "settings")
     text = section(record)
     print(text)
     if options.output:
+        record_files.put(record_files.file_of(SUBJECT, LIKE), [record], "method", "settings")
         page.put(options.output, {page.GROWTH: text})
 
 

@@ -92,23 +92,23 @@ def main() -> None:
     parser = parser_for(__doc__)
     parser.add_argument("folders", type=Path, nargs="+", help="each holds train.jsonl.xz")
     parser.add_argument("--threads", type=int, default=2, help="number of threads")
-    parser.add_argument("--output", type=Path, help="page whose section is replaced")
+    parser.add_argument("--output", type=Path, help="record it, and replace the section of this page")
     options = parser.parse_args()
     stamp = {"threads": options.threads, "machine": machine.describe_hardware()} | provenance.this_run()
+    found = []
     for folder in options.folders:
         train = treetop.read(folder / "train.jsonl.xz")
         X = Tfidf(TfidfConfig(ngram_max=2)).fit_transform(train.texts, options.threads)
         data = Dataset.from_matrices(X, train.Y)
-        found = []
         for negatives, settings in (("tfn", TFN), ("tfn+man", MAN)):
             runs = [profile(data, {**settings, "threads": options.threads}) for _ in range(2)]
-            found.append(
-                record(negatives, settings, min(runs, key=lambda seconds: sum(seconds.values()))) | stamp
-            )
-        record_files.put(record_files.file_of(SUBJECT, folder.name), found, "negatives")
-    print(section())
+            best = min(runs, key=lambda seconds: sum(seconds.values()))
+            found.append({"data": folder.name} | record(negatives, settings, best) | stamp)
+    print(section(found))
     if options.output:
-        page.put(options.output, {page.PROFILE: section()})
+        for run in found:
+            record_files.put(record_files.file_of(SUBJECT, run.pop("data")), [run], "negatives")
+        page.put(options.output, {page.PROFILE: section(record_files.with_data(SUBJECT))})
 
 
 def record(negatives: str, settings: dict[str, Any], seconds: dict[str, float]) -> Record:
@@ -121,9 +121,7 @@ def record(negatives: str, settings: dict[str, Any], seconds: dict[str, float]) 
     }
 
 
-def section() -> str:
-    """From the records of all data sets."""
-    records = record_files.with_data(SUBJECT)
+def section(records: list[Record]) -> str:
     table = markdown(
         ("data", "negatives", "part", "s", "share"), (row for record in records for row in rows(record))
     )

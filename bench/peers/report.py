@@ -2,8 +2,8 @@
 
     python bench/peers/report.py [--output docs/benchmarks.md]
 
-The picture and the goals, which are ratios of times, stay as they are while a record has only the digits of
-the page.
+The picture and the goals, which are ratios of times, stay as they are while all records have the digits of
+the page only.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from side_by_side import table
 PAGE, PICTURE = provenance.ROOT / "docs" / "benchmarks.md", "benchmarks.svg"
 
 INTRODUCTION = """
-Written by `make bench`, `make bench-scale` and `make bench-serving`; the line below each table names the
-command and the commit. All times of a section are of one machine: compare them with each other, not with
-those of other machines. Data: {data}. {machine}. {versions}.
+Written by `make bench`, `make bench-scale` and `make bench-serving`, and made of the records in
+`bench/records`; the line below each table names the command and the commit. All times of a section are of one
+machine: compare them with each other, not with those of other machines. Data: {data}. {machine}. {versions}.
 """
 
 SIDE_BY_SIDE = """
@@ -108,7 +108,7 @@ def main() -> None:
     options = parser.parse_args()
     results = recorded()
     print(table(results["runs"]))
-    if is_exact(results):
+    if not all_rounded(results):
         print(goals.table(results))
         picture.draw(results, options.output.parent / PICTURE)
     page.put(options.output, sections(results) | others(), introduction(results))
@@ -125,8 +125,8 @@ def recorded() -> dict[str, list[Record]]:
     return found
 
 
-def is_exact(results: dict[str, list[Record]]) -> bool:
-    return not any("rounded" in record for found in results.values() for record in found)
+def all_rounded(results: dict[str, list[Record]]) -> bool:
+    return all("rounded" in record for found in results.values() for record in found)
 
 
 def introduction(results: dict[str, list[Record]]) -> str:
@@ -160,7 +160,7 @@ def sections(results: dict[str, list[Record]]) -> dict[str, str]:
         ),
         page.TFIDF: TFIDF.format(tables="\n\n".join(tfidf_tables(results["tfidf"]))),
     }
-    if is_exact(results):
+    if not all_rounded(results):
         found[page.GOALS] = GOALS.format(goals=goals.table(results), measured=provenance.measured(runs))
     return found
 
@@ -168,7 +168,7 @@ def sections(results: dict[str, list[Record]]) -> dict[str, str]:
 def others() -> dict[str, str]:
     """The sections of other benchmarks."""
     return {
-        page.PROFILE: training_profile.section(),
+        page.PROFILE: training_profile.section(record_files.with_data(training_profile.SUBJECT)),
         page.GROWTH: scale.section(record_files.with_data(scale.SUBJECT)[-1]),
         page.SERVING: serving.section(record_files.with_data(serving.SUBJECT)[-1]),
         page.LABEL_SEARCH: label_search.section(record_files.with_data(label_search.SUBJECT)[-1]),

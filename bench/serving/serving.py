@@ -52,7 +52,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60, help="duration of the steady phase")
     parser.add_argument("--workers", type=int, default=1, help="server processes")
     parser.add_argument("--k", type=int, default=10, help="labels per text")
-    parser.add_argument("--output", type=Path, nargs="*", default=[], help="pages whose section is replaced")
+    parser.add_argument(
+        "--output", type=Path, nargs="*", default=[], help="record it, and replace the section of these pages"
+    )
     options = parser.parse_args()
     stamp = {"machine": machine.describe_hardware()} | provenance.this_run()
     texts = list(treetop.read(options.data, split="test", need_labels=False).texts)
@@ -85,9 +87,10 @@ def main() -> None:
                     memory = resident(process)
     settings = {name: getattr(options, name) for name in SETTINGS}
     record = settings | {"memory_bytes": memory, "phases": rows} | stamp
-    record_files.put(record_files.file_of(SUBJECT, options.data.name), [record], *SETTINGS)
     text = section({"data": options.data.name} | record)
     print(text)
+    if options.output:
+        record_files.put(record_files.file_of(SUBJECT, options.data.name), [record], *SETTINGS)
     for output in options.output:
         put(output, text)
     sys.exit(0 if met(record) else 1)
