@@ -188,7 +188,7 @@ Clusters balanced_clusters(const Csr& vectors, const std::vector<std::int64_t>& 
 
     for (const auto size : sizes) {
         const auto parents = static_cast<std::int64_t>(borders.size()) - 1;
-        if (size < parents || size > vectors.rows) throw std::invalid_argument("level sizes must grow up to the label count");
+        if (size < parents || size > vectors.rows) throw std::invalid_argument("level sizes must not decrease or exceed the number of labels");
         std::vector<std::int64_t> offsets{0};
         std::vector<Cut> cuts;
         for (std::int64_t p = 0; p < parents; ++p) {

@@ -96,7 +96,7 @@ public:
             plan.bytes = static_cast<std::int64_t>(bytes);
         });
         if (plan.bytes > std::numeric_limits<std::uint32_t>::max()) {
-            throw std::length_error("the weights below one node take over four gigabytes; use a tree of more nodes");
+            throw std::length_error("the weights below one node take over four gigabytes; use a tree with more nodes");
         }
         return plan;
     }

@@ -202,7 +202,7 @@ private:
 std::string_view Texts::operator[](std::int64_t i) const {
     const std::int64_t begin = offsets[static_cast<std::size_t>(i)], end = offsets[static_cast<std::size_t>(i) + 1];
     if (begin < 0 || end < begin || end > static_cast<std::int64_t>(bytes.size())) {
-        throw std::invalid_argument("the offsets of the texts do not fit their buffer");
+        throw std::invalid_argument("the offsets of the texts do not match their buffer");
     }
     return bytes.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
 }
@@ -217,7 +217,7 @@ void check(const TfidfView& model) {
                       std::has_single_bit(model.word_slots.size()) && std::has_single_bit(grams) &&
                       3 * grams == model.gram_slots.size() &&
                       model.idf.size() <= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max());
-    if (!fits) throw std::invalid_argument("the arrays of the vocabulary do not fit together");
+    if (!fits) throw std::invalid_argument("the arrays of the vocabulary are inconsistent");
 }
 
 TfidfFit fit_tfidf(const Texts& texts, const Analysis& analysis, const Weighting& weighting, const Limits& limits,

@@ -199,7 +199,7 @@ SETTINGS = {
 
 
 SHORT = SETTINGS | {"epochs": 3, "dropout": 0.9, "average": "none", "device": "cpu"}
-TREE = {"clusters": (3,), "beam": 2}
+TREE = {"clusters": (3,), "cluster_beam": 2}
 
 
 @pytest.mark.parametrize("settings", [{"flat": True}, TREE])
@@ -269,7 +269,8 @@ def test_levels_without_a_warm_start_have_their_own_new_words():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "settings", [{"flat": True}, {"clusters": (4,), "beam": 2}, {"clusters": (2, 4), "warm_start": False}]
+    "settings",
+    [{"flat": True}, {"clusters": (4,), "cluster_beam": 2}, {"clusters": (2, 4), "warm_start": False}],
 )
 def test_the_method_learns_and_comes_back(settings, tmp_path):
     train = Dataset.from_texts(*topic_texts(300, seed=0), source="train")

@@ -219,14 +219,14 @@ def test_mistakes(data):
         model.calibrate(dataclasses.replace(data["held out"], Y=None))
     other = Strings.of(f"other {name}" for name in data["test"].labels)
     model.calibrate(data["held out"])
-    with pytest.raises(DataError, match="no predicted label is right"):
+    with pytest.raises(DataError, match="no predicted label is correct"):
         model.calibrate(dataclasses.replace(data["test"], labels=other))
     assert model.calibration is not None  # as before
     with pytest.raises(ModelError, match="not trained"):
         treetop.XRLinear().calibrate(data["test"])
     with pytest.raises(ConfigError, match="calibration must be one of none, isotonic, platt"):
         treetop.XRLinear(calibration="sigmoid")
-    with pytest.raises(DataError, match=r"nothing can be held out for the calibration \(cannot split 1"):
+    with pytest.raises(DataError, match=r"cannot hold out examples for the calibration \(cannot split 1"):
         treetop.XRLinear(calibration="platt").fit(["bread and flour"], ["baking"])
     with pytest.raises(DataError, match="too few examples have labels to hold some out for the calibration"):
         treetop.XRLinear(calibration="platt").fit(["bread", "flour"], [["baking"], []])

@@ -173,7 +173,7 @@ def test_a_model_is_what_it_was_when_loaded(clusters, tmp_path):
         "rankers": False,
         "epochs": 2,
         "max_length": 16,
-        "beam": "2",
+        "cluster_beam": "2",
         "clusters": clusters or (),
     }
     model = treetop.make("cascadexml", **settings, taps="1-2" if not clusters else "1-1-2-2").fit(train)
@@ -188,7 +188,7 @@ def test_a_step_moves_only_labels_that_it_has_scored():
     train = Dataset.from_texts(*topic_texts(200, seed=0), source="train")
     settings = {
         "encoder": tiny_bert(), "epochs": 4, "max_length": 16, "clusters": "4", "taps": "1-1-2",
-        "beam": "1", "sparse": True, "rankers": False, "learning_rate": 1e-3, "rates": ("head=0.02",),
+        "cluster_beam": "1", "sparse": True, "rankers": False, "learning_rate": 1e-3, "rates": ("head=0.02",),
         "pooling": "mean", "batch_size": 16,
     }  # fmt: skip
     model = treetop.make("cascadexml", **settings).fit(train)
@@ -203,9 +203,9 @@ def test_taps_must_fit():
         treetop.make("cascadexml", encoder=tiny_bert(), max_length=16, taps="2-3").fit(train)
     with pytest.raises(ConfigError, match="taps must name 2 layers, one more than the levels, not 1"):
         treetop.make("cascadexml", encoder=tiny_bert(), max_length=16, taps="2").fit(train)
-    with pytest.raises(ConfigError, match="no level can see an earlier layer than the level above it"):
+    with pytest.raises(ConfigError, match="no level can use an earlier layer than the level above it"):
         treetop.make("cascadexml", taps="3-1-2")
-    with pytest.raises(ConfigError, match="grow from level to level"):
+    with pytest.raises(ConfigError, match="increase from level to level"):
         treetop.make("cascadexml", clusters="8-4")
 
 
@@ -232,7 +232,7 @@ def test_recall_of_levels_of_a_model():
     settings = {"encoder": tiny_bert(), "epochs": 1, "max_length": 16, "batch_size": 16, "device": "cpu"}
     settings["rankers"] = False
     shape = {"clusters": "2-3", "taps": "1-1-2-2"}
-    model = treetop.make("cascadexml", **settings, **shape, beam="1").fit(train)
+    model = treetop.make("cascadexml", **settings, **shape, cluster_beam="1").fit(train)
     levels = level_recall(model, train)
     assert [(level["level"], level["nodes"]) for level in levels] == [(1, 2), (2, 3), (3, 6)]
     assert levels[0]["chosen"] == levels[1]["chosen"] == 1 and 1 <= levels[2]["chosen"] <= 3
@@ -243,7 +243,7 @@ def test_recall_of_levels_of_a_model():
     texts, labels = topic_texts(60, seed=0)
     other = Dataset.from_texts(texts, [[*names, "juggling"] for names in labels])
     assert level_recall(model, other) == levels  # a label unknown to the model counts for nothing
-    whole = treetop.make("cascadexml", **settings, **shape, beam="8").fit(train)
+    whole = treetop.make("cascadexml", **settings, **shape, cluster_beam="8").fit(train)
     assert [level["recall"] for level in level_recall(whole, train)] == [100] * 3
     flat = treetop.make("cascadexml", **settings, clusters="100", taps="1-2").fit(train)
     assert level_recall(flat, train) == [{"level": 1, "nodes": 6, "chosen": 6, "recall": 100}]

@@ -185,7 +185,7 @@ def test_methods_lists_every_setting(run):
 
 def test_data_info(folder, run):
     outcome = run("data", "info", folder / "train.jsonl", folder / "test.jsonl")
-    assert "labels only here" in outcome.out and "label rank" in outcome.out
+    assert "unseen labels" in outcome.out and "label rank" in outcome.out
     facts = json.loads(run("data", "info", folder / "train.jsonl", "--json").out)
     assert (facts["examples"], facts["labels"], facts["labels_per_text"]["mean"]) == (200, LABELS, 3.0)
 
@@ -250,7 +250,7 @@ TRAINING_MISTAKES = {
     "no tree from outside": (
         [record()],
         ["--method", "neighbours", "--tree", "absent.tsv"],
-        ["--tree: neighbours takes no label tree from a file"],
+        ["--tree: neighbours cannot use a label tree from a file"],
     ),
     "bad fraction": ([record(), record()], ["--validation", "1.5"], ["between 0 and 1", "1.5"]),
 }

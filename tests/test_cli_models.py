@@ -82,8 +82,8 @@ def test_ensemble_mistakes(folder, tmp_path, run):
     models = (folder / "all", folder / "animals")
     out = tmp_path / "e"
     run("ensemble", out, *models, "--rule", "median").sentence(2, "rule", "mean, rank", "'median'")
-    run("ensemble", out, *models, "--rule", "learned").sentence(2, "--rule learned or stacked belong")
-    run("ensemble", out, *models, "--rule", "mean", "--validation", "x").sentence(2, "belong together")
+    run("ensemble", out, *models, "--rule", "learned").sentence(2, "--rule learned or stacked must be used")
+    run("ensemble", out, *models, "--rule", "mean", "--validation", "x").sentence(2, "must be used together")
     run("ensemble", out, *models, "--weights", "1,2,3").sentence(2, "3 weights for 2 members")
     run("ensemble", out, *models, "--weights", "1,much").sentence(2, "weights", "'much'")
     run("ensemble", out, folder / "absent", folder / "all").sentence(2, "absent", "not a model folder")
@@ -131,7 +131,7 @@ def test_calibrate_mistakes(folder, tmp_path, run):
     run("calibrate", tmp_path / "m", test).sentence(2, "not a model folder")
     run("calibrate", model, test, "--output", folder).sentence(2, "not a model folder; choose another name")
     other = write_lines(tmp_path / "other.jsonl", [{"text": "the cat", "labels": ["zebra"]}])
-    run("calibrate", model, other).sentence(2, "other.jsonl", "no predicted label is right")
+    run("calibrate", model, other).sentence(2, "other.jsonl", "no predicted label is correct")
     run("predict", model, test, "--threshold", "nan").sentence(2, "threshold must be a number, not nan")
     run("evaluate", model, test, "--threshold", "nan").sentence(2, "threshold must be a number, not nan")
     assert treetop.load(model).calibration is None

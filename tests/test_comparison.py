@@ -95,7 +95,7 @@ def test_variants_are_parsed():
 def test_variants_that_cannot_be():
     with pytest.raises(ConfigError, match=r"^odd \(xr-linear\): there is no setting 'filters'"):
         Variant.of("odd", "xr-linear", {"filters": 3})
-    with pytest.raises(ConfigError, match=r"^odd: a variant has no seed of its own"):
+    with pytest.raises(ConfigError, match=r"^odd: a variant cannot set its own seed"):
         Variant.of("odd", "xr-linear", {"seed": 3})
     with pytest.raises(ConfigError, match="there is no method 'kim-cn'"):
         Variant.of("odd", "kim-cn")

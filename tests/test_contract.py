@@ -38,7 +38,7 @@ TREES = {
     "refined.leaf_size": 4,
     "refined.branching": 2,
 }
-LIGHT = ENCODED | {"layers": 2, "cluster_size": 2, "beam": 2, "hidden": 16}
+LIGHT = ENCODED | {"layers": 2, "cluster_size": 2, "cluster_beam": 2, "hidden": 16}
 STATIC = LIGHT | {
     "rankers": False,
     "epochs": 15,
@@ -47,7 +47,7 @@ STATIC = LIGHT | {
     "rates": ("head=0.03",),
 }
 """While it learns clusters, the encoder must not forget what distinguishes the labels in one."""
-CASCADE = ENCODED | {"clusters": (3,), "taps": (1, 2, 2), "beam": (2,), "dropouts": (0.0,)}
+CASCADE = ENCODED | {"clusters": (3,), "taps": (1, 2, 2), "cluster_beam": (2,), "dropouts": (0.0,)}
 CASES: dict[str, dict] = {
     # registry name, and perhaps that of a variant: settings that make it quick on small data
     "xr-linear": {"leaf_size": 4, "branching": 2},
@@ -63,7 +63,7 @@ CASES: dict[str, dict] = {
     "xml-cnn-impl": CNN | {"hidden": 32},
     "cnn-baseline": CNN | {"hidden": 32},
     "flat-transformer": ENCODED,
-    "x-transformer": ENCODED | {"epochs": 5, "clusters": 3, "beam": 2},
+    "x-transformer": ENCODED | {"epochs": 5, "clusters": 3, "cluster_beam": 2},
     "xr-transformer": ENCODED | TREES | {"epochs": 2, "shortlist": 2},
     "lightxml": LIGHT,
     "lightxml static": STATIC | {"negatives": "static"},
@@ -78,7 +78,7 @@ CASES: dict[str, dict] = {
         "dimension": 24,
         "words.min_df": 1,
     }
-    | {"learning_rate": 0.02, "spread": 0.5, "clusters": (3,), "beam": 2, "device": "cpu"},
+    | {"learning_rate": 0.02, "spread": 0.5, "clusters": (3,), "cluster_beam": 2, "device": "cpu"},
     "ensemble": {"members": [treetop.XRLinear(leaf_size=4, branching=2), treetop.XRLinear(seed=1)]},
 }
 
@@ -358,7 +358,7 @@ def test_bad_training_input(name):
     with pytest.raises(DataError, match="str is not a list of texts"):
         new(name).fit("a text", [["x"]])
     with pytest.raises(
-        ConfigError, match=f"the training of {method_of(name)} has no option 'colour'; there are: "
+        ConfigError, match=f"the training of {method_of(name)} has no option 'colour'; its options: "
     ):
         new(name).fit(["a text", "another"], [["x"], ["y"]], colour=1)
 

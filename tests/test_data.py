@@ -1,4 +1,4 @@
-"""The data room: every format by hand and in round trips, every error, the statistics."""
+"""Data: every format by hand and in round trips, every error, the statistics."""
 
 from __future__ import annotations
 
@@ -541,7 +541,7 @@ def test_matrices_are_checked_wherever_a_data_set_is_made():
         Dataset(labels=names, texts=texts, X=np.eye(3))
     outside = sparse.csr_matrix(np.eye(2, 3, dtype=np.float32))
     outside.indices = np.array([0, 7], np.int32)
-    with pytest.raises(DataError, match="column id of the features lies outside"):
+    with pytest.raises(DataError, match="column id of the features is outside"):
         Dataset(labels=names, X=outside)
     with pytest.raises(DataError, match="not negative"):
         Dataset(labels=names, texts=texts, Y=-np.eye(2, 3))

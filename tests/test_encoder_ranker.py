@@ -22,8 +22,8 @@ QUICK = {
     "device": "cpu", "threads": 1, "rankers": True,
 }  # fmt: skip
 METHODS = {
-    "lightxml": {"cluster_size": 2, "beam": 2, "hidden": 8, "layers": 2},
-    "cascadexml": {"clusters": (3,), "taps": (1, 2, 2), "beam": (2,)},
+    "lightxml": {"cluster_size": 2, "cluster_beam": 2, "hidden": 8, "layers": 2},
+    "cascadexml": {"clusters": (3,), "taps": (1, 2, 2), "cluster_beam": (2,)},
 }
 ONE_LEVEL = {"cluster_size": 1, "layers": 2}, {"clusters": (100,), "taps": (1, 2)}
 
@@ -70,7 +70,7 @@ def test_rankers_of_other_vectors_are_refused(train, tmp_path):
     model.ranker.ranker.model.n_features += 16
     model.save(tmp_path / "model")
     with pytest.raises(
-        ModelError, match=r"model: .* rankers expect [\d,]+ features but get [\d,]+: train it again"
+        ModelError, match=r"model: .* rankers expect [\d,]+ features but get [\d,]+: retrain the model"
     ):
         treetop.load(tmp_path / "model")
 
@@ -110,7 +110,7 @@ def test_rankers_see_as_many_layers_as_are_asked_for(train, tmp_path):
     model.save(tmp_path / "model")
     assert np.array_equal(scores(treetop.load(tmp_path / "model"), train), scores(model, train))
     for name in ("flat-transformer", "cascadexml"):
-        with pytest.raises(ConfigError, match="ranker_layers=2: the rankers cannot see more layers"):
+        with pytest.raises(ConfigError, match="ranker_layers=2: the rankers cannot use more layers"):
             treetop.make(name, ranker_layers=2)
 
 
@@ -128,5 +128,5 @@ def test_a_tree_of_one_level_is_dismec(train):
 
 def test_cascadexml_has_one_layer_for_each_level():
     for bad in ({"layers": 2}, {"pooling": "pooler"}):
-        with pytest.raises(ConfigError, match="each level sees one layer"):
+        with pytest.raises(ConfigError, match="each level uses one layer"):
             treetop.make("cascadexml", **bad)

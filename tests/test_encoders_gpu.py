@@ -21,8 +21,15 @@ QUICK = {
 
 SMALL = {
     "flat-transformer": {},
-    "lightxml": {"layers": 2, "pooling": "mean", "cluster_size": 2, "beam": 2, "hidden": 16, "epochs": 8},
-    "cascadexml": {"pooling": "mean", "clusters": (2,), "beam": (2,), "dropouts": (0.0,)},
+    "lightxml": {
+        "layers": 2,
+        "pooling": "mean",
+        "cluster_size": 2,
+        "cluster_beam": 2,
+        "hidden": 16,
+        "epochs": 8,
+    },
+    "cascadexml": {"pooling": "mean", "clusters": (2,), "cluster_beam": (2,), "dropouts": (0.0,)},
 }
 """Clusters where labels are as few as in the tests, and no dropout."""
 

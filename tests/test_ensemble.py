@@ -267,11 +267,11 @@ def test_mistakes(data):
     with pytest.raises(ConfigError, match="at least one weight must be above 0"):
         Ensemble([FIRST, SECOND], rule="weighted", weights=(0, 0))
     for settings in ({"rule": "weighted"}, {"weights": (1, 2)}):
-        with pytest.raises(ConfigError, match="belong together"):
+        with pytest.raises(ConfigError, match="must be used together"):
             Ensemble([FIRST, SECOND], **settings)
     with pytest.raises(ConfigError, match="rule must be one of mean, rank, weighted, learned"):
         Ensemble([FIRST], rule="median")
-    with pytest.raises(ModelError, match="rule of this ensemble is not learned yet"):
+    with pytest.raises(ModelError, match="rule of this ensemble has not been fitted yet"):
         Ensemble([FIRST, SECOND], rule="learned").predict("text")
     with pytest.raises(ModelError, match="not trained"):
         Ensemble([FIRST, treetop.XRLinear()]).predict("text")

@@ -282,9 +282,9 @@ def test_plain_dictionaries(model):
 
 
 def test_mistakes(model):
-    with pytest.raises(DataError, match="knows no label 'zebra'"):
+    with pytest.raises(DataError, match="has no label 'zebra'"):
         model.explain("the cat", "zebra")
-    with pytest.raises(DataError, match="one text is explained at a time, not 2"):
+    with pytest.raises(DataError, match="explain takes one text at a time, not 2"):
         model.explain(["the cat", "the dog"], "cat")
     with pytest.raises(ConfigError, match="an explanation of xr-linear has no option 'k'"):
         model.explain("the cat", "cat", k=5)

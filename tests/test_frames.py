@@ -178,7 +178,7 @@ def test_names_beside_features():
             {"text": ["a", "b"], "labels": [["x"], None]},
             "row 1: 'labels' is missing; an example without labels",
         ),
-        ({"text": ["a"], "labels": [["x", None]]}, "the labels of row 0 have a missing name"),
+        ({"text": ["a"], "labels": [["x", None]]}, "the labels of row 0 contain a missing value"),
         ({"text": ["a"], "tags": ["x"]}, "no column 'labels'.*columns: tags"),
         ({"texts": ["a"], "labels": ["x"]}, "did you mean 'texts'. Name it with text="),
         ({"text": [1], "labels": ["x"]}, "row 0: 'text' has type int"),
@@ -205,7 +205,7 @@ def test_bad_columns(library):
         Dataset.from_texts(["sea", "land"], gaps[["spam"]])
     with pytest.raises(DataError, match="the labels are a DataFrame"):
         Dataset.from_texts(["sea", "land"], gaps[["text", "spam"]])
-    with pytest.raises(DataError, match="features are a frame with columns that are not numbers"):
+    with pytest.raises(DataError, match="features are a frame with non-numeric columns"):
         Dataset.from_matrices(gaps[["text", "spam"]])
     with pytest.raises(DataError, match="no column 'text'"):
         treetop.XRLinear().fit(["sea"], [["x"]]).predict(library.DataFrame({"title": ["sea"]}))

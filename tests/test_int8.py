@@ -68,7 +68,7 @@ def test_a_loaded_model_can_be_narrowed(method, tmp_path):
     both.save(tmp_path / "both")
     inside = treetop.load(tmp_path / "both", int8=True, threads=1)
     assert np.allclose(inside.predict(data, k=6).to_csr().toarray(), narrow, atol=1e-6)
-    with pytest.raises(ConfigError, match="can be given threads, device, precision, int8, but not 'epochs'"):
+    with pytest.raises(ConfigError, match="only the settings threads, device, precision, int8, not 'epochs'"):
         treetop.load(tmp_path / "model", epochs=3)
 
 

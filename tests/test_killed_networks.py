@@ -22,11 +22,11 @@ ENCODED = {
     "encoder": tiny_bert(), "epochs": 2, "batch_size": 16, "max_length": 16, "learning_rate": 1e-3,
     "save_every": 0, "device": "cpu", "threads": 1,
 }  # fmt: skip
-LIGHT = ENCODED | {"layers": 2, "cluster_size": 2, "beam": 2, "hidden": 8}
-CASCADE = ENCODED | {"clusters": (3,), "taps": (1, 1, 2), "beam": (2,)}
+LIGHT = ENCODED | {"layers": 2, "cluster_size": 2, "cluster_beam": 2, "hidden": 8}
+CASCADE = ENCODED | {"clusters": (3,), "taps": (1, 1, 2), "cluster_beam": (2,)}
 ATTENTION = {
-    "epochs": 2, "batch_size": 16, "hidden": 8, "scorer": (8,), "dimension": 8, "clusters": (3,), "beam": 2,
-    "save_every": 0, "device": "cpu", "threads": 1,
+    "epochs": 2, "batch_size": 16, "hidden": 8, "scorer": (8,), "dimension": 8, "clusters": (3,),
+    "cluster_beam": 2, "save_every": 0, "device": "cpu", "threads": 1,
 }  # fmt: skip
 STEPS = 8
 """In two epochs of 60 texts."""

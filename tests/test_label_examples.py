@@ -84,7 +84,7 @@ def test_mistakes(data):
     with pytest.raises(ModelError, match="label_examples cannot be updated"):
         model.update(data, data)
     for negatives in (data.Y, data.Y.toarray()):
-        with pytest.raises(ConfigError, match="adds rows that a given matrix lacks"):
+        with pytest.raises(ConfigError, match="which a matrix passed to fit lacks"):
             treetop.make("xr-linear", label_examples=True, negatives="given").fit(data, negatives=negatives)
     with pytest.raises(ConfigError, match="for methods given by name"):
         Ensemble([treetop.XRLinear()], label_examples=True)

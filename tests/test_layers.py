@@ -1,4 +1,4 @@
-"""Rooms import downwards only, as the picture in docs/architecture.md says, and never in a circle."""
+"""Modules import downwards only, as the picture in docs/architecture.md says, and never in a circle."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from treetop.methods import METHODS, Method, method_class
 PACKAGE = Path(treetop.__file__).parent
 PICTURE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
 OUTSIDE = {"__init__", "__main__", "_native", "studies"}
-"""The entrances of the package; the native core, which every room may use; the old name of a room."""
+"""The entrances of the package; the native core, which every module may use; the old name of a module."""
 
 
 def layers() -> list[dict[str, set[str]]]:
-    """From the top: the rooms of each layer, and the rooms of the same layer that each may import."""
-    block = re.search(r"```text\nfaces .*?```", PICTURE, re.DOTALL)
+    """From the top: the modules of each layer, and those of the same layer that each may import."""
+    block = re.search(r"```text\nfrontends.*?```", PICTURE, re.DOTALL)
     assert block is not None
     found = []
     for line in block[0].splitlines()[1:-1]:
@@ -37,7 +37,7 @@ def layers() -> list[dict[str, set[str]]]:
 
 
 def imports() -> Iterator[tuple[str, str, str]]:
-    """Every import of one room by another: room, imported room, file."""
+    """Every import of one module by another: module, imported module, file."""
     for file in sorted(PACKAGE.rglob("*.py")):
         parts = file.relative_to(PACKAGE).with_suffix("").parts
         for module in _modules(ast.parse(file.read_text("utf-8")), ("treetop", *parts[:-1])):

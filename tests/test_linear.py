@@ -254,13 +254,13 @@ def test_bad_settings_and_bad_shapes():
     tree = small_tree(X, Y)
     with pytest.raises(ConfigError, match="given"):
         TreeModel.fit(X, Y, tree, LinearConfig(negatives=("given",)))
-    with pytest.raises(DataError, match=r"negatives are a matrix of 3 ×"):
+    with pytest.raises(DataError, match=r"matrix of negatives is 3 ×"):
         TreeModel.fit(X, Y, tree, LinearConfig(negatives=("given",)), negatives=Y[:3])
     with pytest.raises(DataError, match="not in the label tree"):
         TreeModel.fit(X, Y, LabelTree.flat(np.arange(3, dtype=np.int32)), LinearConfig())
     with pytest.raises(DataError, match="outside 0…5"):
         TreeModel.fit(X, Y, LabelTree.flat(np.arange(7, dtype=np.int32)), LinearConfig())
-    with pytest.raises(DataError, match="matrix of 20 × 6, but the labels one of 50 × 6"):
+    with pytest.raises(DataError, match="matrix of negatives is 20 × 6, but that of the labels is 50 × 6"):
         TreeModel.fit(X, Y, tree, LinearConfig(negatives=("given",)), negatives=Y[:20])
 
 

@@ -128,12 +128,12 @@ def test_matrices_are_checked_again_only_when_files_have_changed(folder):
 @pytest.mark.parametrize(
     ("name", "change", "words"),
     [
-        ("X.indices", lambda ids: ids + 50, "column id of the features lies outside"),
-        ("X.indices", lambda ids: ids[:-1], "the arrays of X do not fit together"),
+        ("X.indices", lambda ids: ids + 50, "column id of the features is outside"),
+        ("X.indices", lambda ids: ids[:-1], "the arrays of X are inconsistent"),
         ("X.indices", lambda ids: ids.astype(np.int64), "must be a list of int32"),
-        ("Y.indptr", lambda bounds: bounds[::-1], "the arrays of Y do not fit together"),
+        ("Y.indptr", lambda bounds: bounds[::-1], "the arrays of Y are inconsistent"),
         ("Y.data", lambda weights: -weights, "not negative"),
-        ("labels.offsets", lambda bounds: bounds + 1, "the arrays of labels do not fit together"),
+        ("labels.offsets", lambda bounds: bounds + 1, "the arrays of labels are inconsistent"),
         ("labels.buffer", lambda letters: np.full_like(letters, ord("1")), "given twice"),
     ],
 )
@@ -180,13 +180,13 @@ def test_complaints(folder, tmp_path):
     damage(format="x")
     complains("not a manifest of arrays", read, folder)
     damage(examples=7)
-    complains("do not fit together", read, folder)
+    complains("are inconsistent", read, folder)
     damage(arrays=manifest["arrays"] | {"X.data": outside})
     complains("points outside the folder", read, folder)
     damage(arrays={"labels.buffer": {}} | {k: v for k, v in manifest["arrays"].items() if "labels" not in k})
     complains("it lists no labels", read, folder)
     damage(arrays=manifest["arrays"] | {"X.data": {}})
-    complains("no file of X.data", read, folder)
+    complains("no file is recorded for X.data", read, folder)
     (folder / "data.json").write_text("{")
     complains("not a manifest of arrays", read, folder)
     damage()

@@ -464,5 +464,5 @@ def test_bad_input_is_refused_in_one_sentence() -> None:
     with pytest.raises(ConfigError, match="needs train"):
         by_frequency(predictions, truth)
     for borders in ({"tail": 5}, {"tail": 5, "head": 3, "rest": None}, {"all": None, "none": None}):
-        with pytest.raises(ConfigError, match="must rise and end with None"):
+        with pytest.raises(ConfigError, match="must increase and end with None"):
             by_frequency(predictions, truth, train_counts=[1], buckets=borders)

@@ -98,7 +98,7 @@ def test_arrays_that_do_not_fit():
         "rows": lambda a: a + 1,
     }.items():
         changed = state | {name: np.ascontiguousarray(damage(state[name]))}
-        with pytest.raises(DataError, match="do not fit together"):
+        with pytest.raises(DataError, match="are inconsistent"):
             Neighbours.from_state(changed, NeighboursConfig(), 40, 6)
 
 

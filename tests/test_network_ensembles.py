@@ -11,10 +11,10 @@ from tiny_bert import tiny_bert
 from treetop import Dataset
 
 SMALL = {
-    "lightxml": {"cluster_size": 2, "beam": 2, "layers": 2, "rankers": False},
-    "cascadexml": {"clusters": (3,), "taps": (1, 2, 2), "beam": (2,), "rankers": False},
+    "lightxml": {"cluster_size": 2, "cluster_beam": 2, "layers": 2, "rankers": False},
+    "cascadexml": {"clusters": (3,), "taps": (1, 2, 2), "cluster_beam": (2,), "rankers": False},
     "attention-xml": {
-        "clusters": (2,), "beam": 2, "dimension": 8, "spread": 1, "attention.hidden": 8,
+        "clusters": (2,), "cluster_beam": 2, "dimension": 8, "spread": 1, "attention.hidden": 8,
         "attention.scorer": (8,),
     },
 }  # fmt: skip

@@ -79,7 +79,7 @@ def test_the_processor_gives_the_same_answers(train, test, tmp_path):
     assert abs(there.scores - here.scores).max() < 1e-3
 
 
-@pytest.mark.parametrize("settings", [{}, {"clusters": (2,), "beam": 2}])
+@pytest.mark.parametrize("settings", [{}, {"clusters": (2,), "cluster_beam": 2}])
 def test_attention_learns_and_the_processor_gives_the_same_answers(train, test, settings):
     small = {
         "dimension": 12, "spread": 1, "batch_size": 16, "attention.hidden": 16, "attention.scorer": (16,),

@@ -82,7 +82,7 @@ def test_parts_have_their_own_decays():
 
 
 def test_decays_that_do_not_fit():
-    with pytest.raises(ConfigError, match="decays: the network has no part 'tail'; there are: biases, head"):
+    with pytest.raises(ConfigError, match="decays: the network has no part 'tail'; choose from biases, head"):
         make_optimizers(Parts(), TrainingConfig(decays=("tail=0.1",)))
     for bad in ("head", "head=", "=1", "head=-1", "head=nan", "head=inf", "head=x"):
         with pytest.raises(ConfigError, match=r"decays .* part=decay, with a decay of at least 0"):
@@ -90,7 +90,7 @@ def test_decays_that_do_not_fit():
 
 
 def test_rates_that_do_not_fit():
-    with pytest.raises(ConfigError, match="no part 'tail'; there are: biases, head, norm, table, words"):
+    with pytest.raises(ConfigError, match="no part 'tail'; choose from biases, head, norm, table, words"):
         make_optimizers(Parts(), TrainingConfig(rates=("tail=0.1",)))
     for bad in ("head", "head=", "=1", "head=0", "head=-1", "head=nan", "head=x"):
         with pytest.raises(ConfigError, match="part=rate"):

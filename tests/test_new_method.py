@@ -75,7 +75,7 @@ class Rocchio(Method):
         shape = len(self.used.reshape(-1)), self.features.n_features
         in_range = self.used.ndim == 1 and ((self.used >= 0) & (self.used < labels)).all()
         if not in_range or self.centroids.shape != shape or not np.isfinite(self.centroids).all():
-            raise ModelError("the centroids are not those of the model's labels: train it again")
+            raise ModelError("the centroids do not match the model's labels: retrain the model")
 '''
 PAGE = "# Rocchio\n\nThe labels whose centroid is most similar.\n\n<!-- settings: rocchio -->\n"
 TESTS = ("test_contract.py", "test_layers.py", "test_stub.py", "test_search_space.py", "test_docs.py")

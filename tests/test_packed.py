@@ -184,7 +184,7 @@ def test_arrays_that_do_not_fit_are_refused():
         "codes": np.zeros(3, np.float32),
         "biases": packed.biases[:-1],
     }.items():
-        with pytest.raises(DataError, match="do not fit together"):
+        with pytest.raises(DataError, match="are inconsistent"):
             _ = dataclasses.replace(packed, **{name: array}).native
     arrays = [np.array(values, np.int64) for values in ([0, 2], [0, 1], [0, 1])]
     with pytest.raises(DataError, match="a child lies outside its parent"):

@@ -105,8 +105,8 @@ def test_aligned_to_another_vocabulary() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"indptr": [0, 2, 1, 4]}, "indptr must rise"),
-        ({"indptr": [0, 1, 2, 3]}, "indptr must rise"),
+        ({"indptr": [0, 2, 1, 4]}, "indptr must ascend"),
+        ({"indptr": [0, 1, 2, 3]}, "indptr must ascend"),
         ({"scores": [1.0]}, "1 scores but 4 labels"),
         ({"indices": [0, 1, 2, 4]}, "outside 0…3"),
         ({"scores": [1, 0.5, 0.6, 0]}, "row 0 is not ordered by decreasing score"),

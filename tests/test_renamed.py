@@ -39,14 +39,14 @@ def test_the_settings_are_those_that_were_renamed():
 def test_a_setting_under_both_names():
     with (
         pytest.warns(RenamedWarning),
-        pytest.raises(ConfigError, match="beam and visited are the same setting"),
+        pytest.raises(ConfigError, match="cluster_beam and visited are the same setting"),
     ):
-        treetop.make("lightxml", beam=9, visited=7)
+        treetop.make("lightxml", cluster_beam=9, visited=7)
 
 
 def test_the_value_of_an_old_setting():
-    config = treetop.make("lightxml", beam=9).config
-    with pytest.warns(RenamedWarning, match="use beam"):
+    config = treetop.make("lightxml", cluster_beam=9).config
+    with pytest.warns(RenamedWarning, match="use cluster_beam"):
         assert config.visited == 9
     with pytest.raises(AttributeError, match="no setting 'colour'"):
         config.colour  # noqa: B018
@@ -130,4 +130,10 @@ def test_the_command_notes_an_old_setting(tmp_path, run):
         "chosen=0",
         quiet=False,
     )
-    assert "the setting chosen is deprecated: use beam" in out.err and "FutureWarning" not in out.err
+    assert "the setting chosen is deprecated: use cluster_beam" in out.err and "FutureWarning" not in out.err
+
+
+@pytest.mark.filterwarnings("ignore::treetop.deprecation.RenamedWarning")
+def test_a_short_name_keeps_its_meaning():
+    config = treetop.make("lightxml", visited=7, beam=50).config
+    assert (config.cluster_beam, config.ranking.linear.beam) == (7, (50,))

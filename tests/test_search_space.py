@@ -20,7 +20,11 @@ def test_values_and_ranges_as_text():
     assert parse_values("1e-4..0.01:log") == Range(1e-4, 0.01, log=True)
     assert describe(Range(0.25, 8, log=True)) == "0.25..8:log"
     assert describe((None, True, (2, 4, 8), 0.5)) == ["none", "true", "2,4,8", "0.5"]
-    for text, words in (("8..1", "must rise"), ("0..1:log", "above 0"), ("a..b", "two numbers")):
+    for text, words in (
+        ("8..1", "from a lower to a higher number"),
+        ("0..1:log", "above 0"),
+        ("a..b", "two numbers"),
+    ):
         with pytest.raises(ConfigError, match=words):
             parse_values(text)
 
@@ -37,7 +41,7 @@ def test_values_are_taken_as_the_settings_take_them():
     assert isinstance(space_of(config, {"leaf_size": Range(1, 8)})["tree.leaf_size"].low, int)
     for name, values, words in (
         ("leaf", (3,), "no setting 'leaf'"),
-        ("leaf_size", ("few",), "tree.leaf_size cannot be tried with few"),
+        ("leaf_size", ("few",), "tree.leaf_size=few cannot be tried"),
         ("leaf_size", (), "has no values to try"),
         ("leaf_size", Range(0.5, 8), "must be int"),
         ("tree", (3,), "group of settings"),

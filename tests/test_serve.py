@@ -380,7 +380,7 @@ def test_feedback_becomes_training_data(folder, tmp_path, run) -> None:
     done = run("data", "from-feedback", file, "--output", out, quiet=False)
     assert (
         done.code == 0
-        and "2 training examples from 4 feedback entries; 1 text without" in done.err
+        and "2 training examples from 4 feedback entries, 1 text without" in done.err
         and "--after 4" in done.err
     )
     read = [json.loads(line) for line in out.read_text("utf-8").splitlines()]

@@ -88,7 +88,7 @@ def test_bad_parameters():
     for made, message in (
         (TreetopClassifier("xr-linear", beem=3), "no setting 'beem'"),
         (TreetopClassifier("xr-liner"), "no method 'xr-liner'; did you mean 'xr-linear'"),
-        (TreetopClassifier(3), "given by its name, such as 'xr-linear', not as 3"),
+        (TreetopClassifier(3), "a method must be a name such as 'xr-linear', not 3"),
         (TreetopClassifier(settings=[1]), "settings must be a dictionary"),
         (TreetopClassifier(k=0), "k must be a whole number of at least 1, not 0"),
         (TreetopClassifier(n_scores=1.5), "n_scores must be a whole number"),

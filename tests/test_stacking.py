@@ -244,7 +244,7 @@ def test_mistakes():
         Ensemble.learn([member], Dataset.from_texts(["x"], ["a"]), rule="mean")
     with pytest.raises(DataError, match="no example has a label to learn the rule from"):
         Ensemble.learn([member], Dataset.from_texts(["x"], ["unknown"]), rule="stacked")
-    with pytest.raises(ModelError, match="not learned yet"):
+    with pytest.raises(ModelError, match="not been fitted yet"):
         Ensemble([member], rule="stacked").predict("x")
 
 

@@ -23,7 +23,7 @@ from treetop.neural.static_negatives import StaticNegatives, fixed_clusters
 
 QUICK = {
     "encoder": tiny_bert(), "epochs": 2, "batch_size": 16, "max_length": 16, "layers": 2, "cluster_size": 2,
-    "hidden": 8, "beam": 2, "device": "cpu", "threads": 1, "learning_rate": 1e-3,
+    "hidden": 8, "cluster_beam": 2, "device": "cpu", "threads": 1, "learning_rate": 1e-3,
     "rankers": False,
 }  # fmt: skip
 KINDS = ["static", "static-own"]
@@ -102,7 +102,7 @@ def test_a_frozen_transformer_drops_nothing_but_of_its_vectors(train):
 
 
 def test_clusters_that_are_fixed_by_hand(train):
-    model = treetop.make("lightxml", **(QUICK | {"beam": 1}), negatives="static").fit(train)
+    model = treetop.make("lightxml", **(QUICK | {"cluster_beam": 1}), negatives="static").fit(train)
     network, place = model.network, torch.device("cpu")
     tokens = model.reader.tokens(train.texts)
     inference = InferenceSettings(7, place, torch.float32)

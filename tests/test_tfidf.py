@@ -226,7 +226,7 @@ def test_damaged_state_is_refused() -> None:
         Tfidf.from_state(tfidf.config, {k: v for k, v in state.items() if k != "word_slots"})
     with pytest.raises(ModelError, match="idf must be a list of float32"):
         Tfidf.from_state(tfidf.config, {**state, "idf": state["idf"].astype(float)})
-    with pytest.raises(ModelError, match="do not fit together"):
+    with pytest.raises(ModelError, match="are inconsistent"):
         Tfidf.from_state(tfidf.config, {**state, "gram_slots": state["gram_slots"][3:]})
     for name in ("word_offsets", "word_slots", "word_nodes", "gram_slots"):
         rng = np.random.default_rng(0)
@@ -245,7 +245,7 @@ def test_damaged_state_is_refused() -> None:
 @pytest.mark.parametrize("texts", [1, 60])
 def test_texts_without_words_are_not_blamed_on_limits(texts: int) -> None:
     """They are tried with each term of few texts too, which is not what the settings say."""
-    with pytest.raises(DataError, match=r"they hold no words, or only too short ones$"):
+    with pytest.raises(DataError, match=r"there are no words, or only too short ones$"):
         treetop.make("xr-linear").fit([""] * texts, ["a"] * texts)
 
 
@@ -254,7 +254,7 @@ def test_bad_input_is_named() -> None:
         Tfidf().transform(["a"])
     with pytest.raises(DataError, match="at least one text"):
         Tfidf().fit([])
-    with pytest.raises(DataError, match=r"of 2 texts: they hold no words, or only too short ones$"):
+    with pytest.raises(DataError, match=r"from 2 texts: there are no words, or only too short ones$"):
         Tfidf().fit(["", "a b c"])
     with pytest.raises(DataError, match=r"ones, or min_df 2 drops them all$"):
         Tfidf(TfidfConfig(min_df=2)).fit(["aa", "bb"])

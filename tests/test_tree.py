@@ -154,7 +154,7 @@ def test_given_level_sizes():
         assert np.ptp(np.diff(tree.offsets[-1])) <= 1
     with pytest.raises(ConfigError, match="200"):
         build_tree(vectors, TreeConfig(levels=(200,)), seed=0, threads=1)
-    with pytest.raises(ConfigError, match="grow"):
+    with pytest.raises(ConfigError, match="increase"):
         TreeConfig(levels=(20, 4))
 
 
@@ -205,7 +205,7 @@ def test_taxonomy_file(tmp_path):
     with pytest.raises(DataError, match="line 1"):
         read_taxonomy(path)
     path.write_text("cat\tmammal\ncat\tpet\n", "utf-8")
-    with pytest.raises(DataError, match="line 2: 'cat' has another parent already, 'mammal'"):
+    with pytest.raises(DataError, match="line 2: 'cat' already has another parent, 'mammal'"):
         read_taxonomy(path)
     with pytest.raises(DataError, match="no such file"):
         read_taxonomy(tmp_path / "absent.tsv")
@@ -227,7 +227,7 @@ def test_drawing_names_the_frequent_labels():
 
 
 def test_a_broken_tree_is_refused():
-    with pytest.raises(DataError, match="fit together"):
+    with pytest.raises(DataError, match="are inconsistent"):
         LabelTree((np.array([0, 2]), np.array([0, 2])), np.arange(2, dtype=np.int32))
     with pytest.raises(DataError, match="leaves"):
         LabelTree((np.array([0, 3]),), np.arange(2, dtype=np.int32))

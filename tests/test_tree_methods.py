@@ -125,7 +125,7 @@ def test_own_tree_makes_one_model():
 def test_several_trees_need_scores_that_can_be_averaged():
     for settings in ({"transform": "raw"}, {"transform": "log-l2-hinge"}, {"last_transform": "raw"}):
         assert TreeLinearConfig().replace_settings(settings).trees == 1
-        with pytest.raises(ConfigError, match="several trees average scores from 0 to 1"):
+        with pytest.raises(ConfigError, match="averaging several trees needs scores from 0 to 1"):
             treetop.make("parabel", **settings)
 
 

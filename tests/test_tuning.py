@@ -143,7 +143,7 @@ def test_a_trial_may_fail(data, monkeypatch):
         assert (trial.error == "the GPU ran out of memory") == (trial.settings["linear.beam"] == (1,))
         assert (trial.state == "failed") == (trial.error is not None)
     with pytest.raises(
-        ConfigError, match=r"no trial of xr-linear completed, out of 2; last error: .* ran out of memory"
+        ConfigError, match=r"no trial of xr-linear completed \(2 tried\); last error: .* ran out of memory"
     ):
         tune("xr-linear", data, trials=2, settings=SMALL, space={"beam": (1,)})
     monkeypatch.setattr(XRLinear, "evaluate", lambda self, *a, **k: 1 / 0)
@@ -313,7 +313,7 @@ def test_mistakes_are_told(data, monkeypatch):
             {"settings": {"beam": 3}, "space": {"linear.beam": (1, 2)}},
             "linear.beam is both fixed and searched",
         ),
-        ({"validation": 1.5}, "nothing can be held out for the tuning"),
+        ({"validation": 1.5}, "cannot hold out examples for the tuning"),
         ({"validation": Dataset.from_texts(["a"])}, "no example has a label"),
     ):
         with pytest.raises((ConfigError, DataError), match=words):

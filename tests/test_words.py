@@ -68,7 +68,7 @@ def test_limits_that_leave_no_word_are_told():
     for limits in ({"min_df": 5}, {"min_df": 1, "max_df": 0.01}):
         with pytest.raises((DataError, ConfigError), match=r"drops? them all|leave no terms"):
             Words.fit(TEXTS, WordsConfig(**limits), 1)
-    with pytest.raises(DataError, match=r"they hold no words, or only too short ones$"):
+    with pytest.raises(DataError, match=r"there are no words, or only too short ones$"):
         Words.fit(Strings.of(["", ""]), WordsConfig(), 1)
 
 
@@ -142,7 +142,7 @@ def test_vectors_that_do_not_fit(tmp_path):
     with pytest.raises(DataError, match="line 1 is not"):
         words.embedding()
     path.write_text("unheard 1 2 3\n")
-    with pytest.raises(DataError, match="vectors for none of the 3 words"):
+    with pytest.raises(DataError, match="no vector for any of the 3 words"):
         words.embedding()
     tensors = vectors_file(tmp_path, "safetensors")
     (tmp_path / "vocab.txt").unlink()

@@ -15,7 +15,7 @@ from treetop.methods.x_transformer import XTransformer, default_clusters
 
 QUICK = {
     "encoder": tiny_bert(), "epochs": 3, "batch_size": 16, "max_length": 32, "learning_rate": 1e-3,
-    "device": "cpu", "threads": 1, "clusters": 3, "beam": 2,
+    "device": "cpu", "threads": 1, "clusters": 3, "cluster_beam": 2,
 }  # fmt: skip
 
 
@@ -38,7 +38,7 @@ def test_clusters_by_the_published_rule():
 
 @pytest.mark.parametrize("index", ["pifa-tfidf", "pifa-neural", "label-text"])
 def test_every_index(index, train, test):
-    settings = QUICK | {"index": index, "beam": 3}
+    settings = QUICK | {"index": index, "cluster_beam": 3}
     if index == "label-text":  # words of the labels must be words of the texts
         texts = [f"{text} {' '.join(names)}" for text, names in zip(*topic_texts(80, seed=0), strict=True)]
         named = Dataset.from_texts(texts, topic_texts(80, seed=0)[1], source="train")
@@ -91,7 +91,7 @@ def test_negatives(train):
     from treetop.sparse import binarize
 
     true = binarize(relevance_chain(train.Y, model.tree)[0])
-    indptr, nodes, _ = model.matcher.best(vectors, model.config.beam)
+    indptr, nodes, _ = model.matcher.best(vectors, model.config.cluster_beam)
     found = {}
     for scheme in ("tfn", "man", "tfn+man"):
         model.config = model.config.replace_settings({"negatives": scheme})

@@ -8,7 +8,7 @@ SIDE_BY_SIDE, GOALS, SEEDS, PROFILE, TFIDF, GROWTH, SERVING, LABEL_SEARCH = (
     "Side by side",
     "Goals",
     "Several seeds",
-    "Where the time of a training goes",
+    "Where the training time goes",
     "TF-IDF",
     "Growth with the number of labels",
     "Serving",

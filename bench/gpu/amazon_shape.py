@@ -97,7 +97,7 @@ def spread(nodes: int, above: int) -> np.ndarray:
 
 
 def light(encoder: Encoder, *, sparse: bool) -> HeadedEncoder:
-    sizes = {"hidden": LIGHT_HIDDEN, "beam": LIGHT_BEAM}
+    sizes = {"hidden": LIGHT_HIDDEN, "cluster_beam": LIGHT_BEAM}
     parents = spread(LABELS, LIGHT_CLUSTERS)
     return HeadedEncoder(
         encoder, ClusterHead(encoder.width, parents, activation="none", sparse=sparse, **sizes)
@@ -109,7 +109,7 @@ def cascade(encoder: Encoder, *, sparse: bool) -> CascadeNetwork:
     head = CascadeHead(
         encoder.width,
         parents,
-        beam=CASCADE_BEAMS,
+        cluster_beam=CASCADE_BEAMS,
         dropouts=CASCADE_DROPOUTS,
         score="weighted",
         sparse=sparse,

@@ -66,7 +66,7 @@ per text) has {pairs:.1f} times the pairs of text and label of the run with {mea
 {entries:.1f} times the feature entries. If training time grows with the pairs times the words of a text,
 {work:.1f} times as much, it would take about {hours:.1f} hours on this machine. Its matrices take
 {matrices:.1f} GB, its label vectors, which are cut to their largest entries, at most {vectors:.1f} GB, and a
-model with as much per label as this one {weights:.1f} GB.
+model of the same size per label as this one {weights:.1f} GB.
 """
 
 

@@ -2,8 +2,8 @@
 
     python bench/linear/training_profile.py FOLDER… [--threads N] [--output PAGE]
 
-Each FOLDER holds train.jsonl.xz. Seconds of each part without the parts that it calls; the better of two
-trainings.
+Each FOLDER holds train.jsonl.xz. Seconds spent in each part, excluding the parts that it calls; the better of
+two trainings.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ PARTS: tuple[tuple[str, Any, str], ...] = (
 REST, ALL = "the rest", "all"
 SUBJECT = "profile"
 TEXT = """
-Seconds of each part without the parts that it calls, on the matrices above, {threads} threads, the better of
-two trainings.
+Seconds spent in each part, excluding the parts that it calls, on the matrices above, {threads} threads, the
+better of two trainings.
 
 {table}
 

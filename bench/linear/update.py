@@ -5,7 +5,7 @@
 
 FOLDER holds train.jsonl.xz and test.jsonl.xz. A model of one part of the training texts is updated with the
 rest: 0.01, 1 or 10 % of the texts, drawn at random, or all texts of 1 % or 10 % of the labels. "CPU s" is the
-CPU time of all threads, "again" the share of classifiers that were solved again. PSP uses the
+CPU time of all threads, "retrained" the share of classifiers that were retrained. PSP uses the
 propensities of all training texts in every row; the updated model keeps its training data. --limits compares
 other limits (new_positives,new_examples) than the defaults; with --validation they can be chosen without the
 test texts.
@@ -81,7 +81,7 @@ def compare(
 ) -> None:
     old, new = parts(train, scenario, seed=0)
     print(f"\n{scenario}: {len(old):,} texts, then {len(new):,} more\n")
-    print(f"| | CPU s | again | {' | '.join(METRICS)} |\n|---|---|---|{'---|' * len(METRICS)}")
+    print(f"| | CPU s | retrained | {' | '.join(METRICS)} |\n|---|---|---|{'---|' * len(METRICS)}")
 
     def fitted(data: Dataset, seed: int = 0) -> tuple[TreeLinear, float]:
         start = time.process_time()

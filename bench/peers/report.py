@@ -34,8 +34,9 @@ PAGE, PICTURE = provenance.ROOT / "docs" / "benchmarks.md", "benchmarks.svg"
 
 INTRODUCTION = """
 Written by `make bench`, `make bench-scale` and `make bench-serving`, and made of the records in
-`bench/records`; the line below each table names the command and the commit. All times of a section are of one
-machine: compare them with each other, not with those of other machines. Data: {data}. {machine}. {versions}.
+`bench/records`; the line below each table names the command and the commit. All times in a section come from
+one machine: compare them with each other, not with times from other machines. Data: {data}. {machine}.
+{versions}.
 """
 
 SIDE_BY_SIDE = """

@@ -54,7 +54,7 @@ void bind_data(nb::module_& module) {
             const Csr features = csr(indptr, indices, data, 0);
             const Pattern given = pattern(label_indptr, labels, 0);
             if (begin < 0 || end < begin || end > features.rows || features.rows != given.rows) {
-                throw std::invalid_argument("there are no such rows");
+                throw std::invalid_argument("a row number is out of range");
             }
             std::vector<char> text;
             {

@@ -154,7 +154,7 @@ void bind_linear(nb::module_& module) {
     module.def("simd", [] { return std::string(kernels().name); });
     module.def(
         "use_simd",
-        [](const std::string& name) { require(use_kernels(name), "this machine does not run that instruction set"); },
+        [](const std::string& name) { require(use_kernels(name), "this machine does not support that instruction set"); },
         nb::arg("name"));
 
     nb::class_<SolverOptions>(module, "SolverOptions")
@@ -181,7 +181,7 @@ void bind_linear(nb::module_& module) {
             std::vector<LevelProblem> tasks;
             for (const auto* problem : problems) {
                 tasks.push_back(problem->problem());
-                require(tasks.back().rows == tasks.front().rows, "all levels must be on the same rows");
+                require(tasks.back().rows == tasks.front().rows, "all levels must have the same rows");
             }
             PythonMonitor monitor(progress);
             nb::gil_scoped_release free;
@@ -202,7 +202,7 @@ void bind_linear(nb::module_& module) {
         [](In<std::int64_t> indptr, In<std::int32_t> ids, In<float> scores,
            std::int64_t labels) -> std::optional<std::string> {
             if (!ascending(indptr) || last_of(indptr) != static_cast<std::int64_t>(ids.size())) {
-                return "indptr must rise from 0 to the number of predicted labels";
+                return "indptr must ascend from 0 to the number of predicted labels";
             }
             const std::string flaw = ranking_flaw(csr(indptr, ids, scores, labels), labels);
             return flaw.empty() ? std::nullopt : std::optional(flaw);
@@ -218,7 +218,7 @@ void bind_linear(nb::module_& module) {
             std::vector<Csr> lists;
             for (const auto& [indptr, ids, scores] : rankings) {
                 lists.push_back(csr(indptr, ids, scores, 0));
-                require(lists.back().rows == lists.front().rows, "the rankings differ in rows");
+                require(lists.back().rows == lists.front().rows, "the rankings have different numbers of rows");
             }
             Ranking ranking;
             {

@@ -48,7 +48,7 @@ public:
         level_.dense = weights == 0 ? 0 : static_cast<std::int64_t>(tables.size()) / weights;
         level_.features = features;
         require(level_.dense * weights == static_cast<std::int64_t>(tables.size()) && level_.dense <= features,
-                "the tables of dense features have a wrong size");
+                "the tables of dense features have the wrong size");
         level_.codes = codes.size() == 0 ? nullptr : codes.data();
         level_.biases = biases.data();
         level_.feature_bits = feature_bits(features);
@@ -59,7 +59,7 @@ public:
             const auto buckets_of_p = static_cast<std::uint64_t>(std::max<std::int64_t>(pointers - 1, 1));
             require(pointers != 1 && std::has_single_bit(buckets_of_p) &&
                         std::countr_zero(buckets_of_p) <= level_.feature_bits,
-                    "a chunk has a wrong number of buckets");
+                    "a chunk has the wrong number of buckets");
         }
     }
 
@@ -131,7 +131,7 @@ void bind_search(nb::module_& module) {
            In<std::int32_t> children, In<float> weights, std::int64_t n_features, bool coded, int threads,
            std::optional<In<float>> codes, std::optional<std::int64_t> dense) {
             const PlainLevel level = plain_level(offsets, chunks, features, rows, children, weights, n_features);
-            require(!dense || (*dense >= 0 && *dense <= n_features), "there are not so many features");
+            require(!dense || (*dense >= 0 && *dense <= n_features), "there are more dense features than features");
             require(!codes || (coded && codes->size() == 256), "a coded level has 256 codes");
             PackedArrays packed;
             {
@@ -158,7 +158,7 @@ void bind_search(nb::module_& module) {
             [](const BoundLevel& self, std::optional<In<std::int64_t>> parents) {
                 const auto chosen = parents ? span_of(*parents) : std::span<const std::int64_t>{};
                 const auto inside = [&](std::int64_t parent) { return 0 <= parent && parent < self.level().parents; };
-                require(std::all_of(chosen.begin(), chosen.end(), inside), "the level has no such parent");
+                require(std::all_of(chosen.begin(), chosen.end(), inside), "a parent is out of range");
                 Triples triples;
                 {
                     nb::gil_scoped_release free;
@@ -180,7 +180,7 @@ void bind_search(nb::module_& module) {
                 plain_level(offsets, chunks, features, rows, children, weights, n_features), span_of(names)};
             const auto inside = [&](std::int64_t parent) { return 0 <= parent && parent < level.parents; };
             require(std::all_of(replacement.parents.begin(), replacement.parents.end(), inside),
-                    "the level has no such parent");
+                    "a parent is out of range");
             require(parents.size() + 1 == offsets.size(), "one chunk of new weights per parent is needed");
             require(static_cast<std::int64_t>(replaced.size()) == level.nodes(), "one mark per node is needed");
             require(static_cast<std::int64_t>(names.size()) == last_of(offsets), "one name per new node is needed");
@@ -214,9 +214,9 @@ void bind_search(nb::module_& module) {
                 kinds.push_back(transform_named(transforms[t]));
                 kinds.back().discount = discounts[t];
                 require(beams[t] >= 1, "beam sizes must be at least 1");
-                require(views[t].features == features, "the model has other features than the input");
+                require(views[t].features == features, "the input has a different number of features than the model");
                 require(t == 0 ? start || views[t].parents == 1 : views[t].parents == views[t - 1].nodes(),
-                        "the levels do not fit together");
+                        "the levels are inconsistent");
             }
             require(!labels || static_cast<std::int64_t>(labels->size()) == views.back().nodes(),
                     "one label per leaf is needed");
@@ -228,7 +228,7 @@ void bind_search(nb::module_& module) {
                 above = csr(nodes_indptr, nodes, scores, views.front().parents);
                 require(above.rows == queries.rows && ascending(nodes_indptr), "every query needs nodes to start from");
                 const auto inside = [&](std::int32_t node) { return 0 <= node && node < above.cols; };
-                require(std::all_of(nodes.data(), nodes.data() + nodes.size(), inside), "the level has no such parent");
+                require(std::all_of(nodes.data(), nodes.data() + nodes.size(), inside), "a parent is out of range");
                 task.start = &above;
             }
             PythonMonitor monitor(progress);

@@ -85,8 +85,8 @@ void bind_text(nb::module_& module) {
                 if (ngram_min < 1 || ngram_max < ngram_min || ngram_max > 255) {
                     throw std::invalid_argument("n-gram lengths must lie between 1 and 255");
                 }
-                require(shortest_word >= 1, "words have at least one character");
-                require(first_line >= 1, "the first line counts at least once");
+                require(shortest_word >= 1, "words must have at least one character");
+                require(first_line >= 1, "the first line must count at least once");
                 new (self) TfidfOptions{
                     {analyzer_named(analyzer), lowercase, ngram_min, ngram_max, shortest_word, first_line},
                     {idf_named(idf), smooth_idf, sublinear_tf, binary, saturation, norm_named(norm)},
@@ -126,7 +126,7 @@ void bind_text(nb::module_& module) {
             "words",
             [](const BoundTfidf& self, In<std::uint8_t> buffer, In<std::int64_t> offsets, std::int32_t first,
                std::int32_t unknown, std::int64_t longest, int threads, nb::object progress) {
-                require(first >= 0 && longest >= 0, "numbers and lengths of words are not negative");
+                require(first >= 0 && longest >= 0, "numbers and lengths of words must not be negative");
                 PythonMonitor monitor(std::move(progress));
                 const Texts texts = texts_of(buffer, offsets);
                 WordRows rows;

@@ -38,7 +38,7 @@ _folder: contextvars.ContextVar[Path | None] = contextvars.ContextVar("checkpoin
 def keeping(folder: str | os.PathLike[str], *, resume: bool) -> Iterator[None]:
     """Keeps the pieces finished inside in ``folder``, which is removed at the end if nothing fails.
 
-    ``resume`` uses the pieces that an earlier run left there. If settings are refused, no new ones are left.
+    ``resume`` uses the pieces that an earlier run left there. If settings are rejected, no new ones are left.
     """
     place = Path(folder)
     if not is_main_process():  # another process of this training manages the folder

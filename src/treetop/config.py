@@ -74,7 +74,7 @@ class Config:
     """Base of every settings class. Subclasses declare fields with `setting` and `part`."""
 
     renamed: ClassVar[Mapping[str, str | None]] = {}
-    """Current names of settings by those of one version ago; None: a removed setting without effect."""
+    """Current names of settings by those of the previous version; None: a removed setting without effect."""
 
     def __post_init__(self) -> None:
         types_of = _types_of(type(self))

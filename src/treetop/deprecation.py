@@ -1,4 +1,4 @@
-"""Public names of one version ago, which still work and say what they are called now."""
+"""Public names of the previous version, which still work, with a warning that gives the new name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PACKAGE = str(Path(__file__).parent) + os.sep
 
 
 class RenamedWarning(FutureWarning):
-    """A name of one version ago is used; the next version removes it."""
+    """Use of a name from the previous version, which the next version will remove."""
 
 
 def warn_renamed(old: str, advice: str) -> None:

@@ -69,7 +69,7 @@ class Neighbours:
             self._native = _native.Neighbours(n_features, labels=n_labels, **arrays)
         except ValueError as error:
             raise DataError(
-                f"the arrays of the neighbours do not fit together ({error}): train it again"
+                f"the arrays of the neighbours are inconsistent ({error}): retrain the model"
             ) from None
 
     @classmethod
@@ -109,7 +109,10 @@ class Neighbours:
             labels = tuple(names[int(each)] for each in own)
             votes.append(Vote(int(example), float(product), float(share), bool((own == label).any()), labels))
         score = math.fsum(vote.share for vote in votes if vote.agrees)
-        rule = f"the shares of the texts with the label; a share is similarity^{power:g} over the sum of all"
+        rule = (
+            "the sum of the shares of the texts with the label; a share is"
+            f" similarity^{power:g} / the sum over all"
+        )
         return Explanation(names[label], score, rule, score > 0, votes=tuple(votes))
 
     def state(self) -> dict[str, npt.NDArray]:

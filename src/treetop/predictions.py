@@ -349,7 +349,7 @@ def _parse_line(line: str, place: str) -> tuple[str | int, list[tuple[str, float
         )
     identity = record.get("id")
     if isinstance(identity, bool) or not isinstance(identity, (str, int)):
-        raise DataError(f"{place}, field id: expected a text or a number, not {identity!r}")
+        raise DataError(f"{place}, field id: expected a string or a number, not {identity!r}")
     labels = record.get("labels")
     if not isinstance(labels, list):
         raise DataError(f"{place}, field labels: expected a list, not {labels!r}")

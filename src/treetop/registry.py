@@ -23,7 +23,7 @@ METHODS: dict[str, Entry] = {
     "hybrid": Entry("hybrid", "Hybrid", "xr-linear and neighbours, weighted on held-out texts"),
     "dismec": Entry("dismec", "DiSMEC", "a one-versus-all classifier per label; slow with many labels"),
     "kim-cnn": Entry("kim_cnn", "KimCNN", "convolutions over words, max pooling per filter"),
-    "kim-cnn-softmax": Entry("kim_cnn", "KimCNNSoftmax", "kim-cnn with the softmax loss of the original"),
+    "kim-cnn-softmax": Entry("kim_cnn", "KimCNNSoftmax", "kim-cnn with the original softmax loss"),
     "xml-cnn": Entry("xml_cnn", "XMLCNN", "convolutions with dynamic pooling and a hidden layer"),
     "xml-cnn-impl": Entry("xml_cnn", "XMLCNNImpl", "xml-cnn as in its first public code"),
     "cnn-baseline": Entry(
@@ -46,7 +46,7 @@ METHODS: dict[str, Entry] = {
         "lightxml", "LightXML", "a transformer that finds clusters and ranks their labels at once"
     ),
     "cascadexml": Entry(
-        "cascadexml", "CascadeXML", "ever finer clusters at ever later layers of a transformer"
+        "cascadexml", "CascadeXML", "label clusters from coarse to fine at successive layers of a transformer"
     ),
     "attention-xml": Entry(
         "attention_xml", "AttentionXML", "every label attends to the words of a text in its own way"

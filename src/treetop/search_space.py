@@ -23,9 +23,9 @@ class Range:
 
     def __post_init__(self) -> None:
         if not self.low < self.high:
-            raise ConfigError(f"a range must rise, not {self}: give the lower number first")
+            raise ConfigError(f"a range must go from a lower to a higher number, not {self}")
         if self.log and self.low <= 0:
-            raise ConfigError(f"a logarithmic range must lie above 0, not {self}: raise its lower end")
+            raise ConfigError(f"a logarithmic range must be above 0, not {self}: raise its lower end")
 
     def __str__(self) -> str:
         return f"{self.low}..{self.high}{':log' if self.log else ''}"

@@ -34,7 +34,7 @@ VERSION = 4
 MANIFEST = "manifest.json"
 TEMPORARY = ".treetop-"
 """The prefix of temporary folders."""
-_COPY_AGAIN = "copy the model folder again, or train the model again"
+_COPY_AGAIN = "copy the model folder again, or retrain the model"
 _MANIFEST_FIELDS = {"treetop": str, "method": str, "config": dict, "data": dict, "arrays": dict}
 
 
@@ -71,7 +71,7 @@ def save(folder: str | os.PathLike[str], stored: Stored) -> None:
 
 
 def check_target(folder: str | os.PathLike[str]) -> None:
-    """Refuses a folder where `save` would have to overwrite something that is not a model."""
+    """Rejects a folder where `save` would have to overwrite something that is not a model."""
     target = Path(folder)
     if not target.exists() or (target / MANIFEST).exists():
         return
@@ -151,7 +151,7 @@ def read_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
     if kind != FORMAT or not complete:
         raise ModelError(f"{path} is damaged: it is not a model manifest; {_COPY_AGAIN}")
     if version != VERSION:
-        age, advice = ("newer", "upgrade treetop") if version > VERSION else ("older", "train it again")
+        age, advice = ("newer", "upgrade treetop") if version > VERSION else ("older", "retrain the model")
         raise ModelError(
             f"{folder} has model format {version}, {age} than this treetop's {VERSION}"
             f" (it was written by treetop {manifest['treetop']}); {advice}"

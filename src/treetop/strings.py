@@ -133,7 +133,7 @@ class Strings(Sequence[str]):
         plain = typed(arrays, {"buffer": np.uint8, "offsets": np.int64})
         buffer, offsets = plain["buffer"], plain["offsets"]
         if len(offsets) == 0 or offsets[0] < 0 or offsets[-1] > len(buffer) or (np.diff(offsets) < 0).any():
-            raise ModelError("the offsets of a list of strings do not fit its buffer; the file is damaged")
+            raise ModelError("the offsets of a list of strings do not match its buffer; the file is damaged")
         return cls(buffer, offsets)
 
 

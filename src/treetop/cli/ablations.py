@@ -22,7 +22,7 @@ def ablation_names() -> list[str]:
 Name = Annotated[
     str | None,
     typer.Argument(
-        metavar="[ABLATION]", autocompletion=ablation_names, help="Show the rows and claims of one."
+        metavar="[ABLATION]", autocompletion=ablation_names, help="Ablation whose rows and claims to show."
     ),
 ]
 

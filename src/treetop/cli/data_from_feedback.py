@@ -29,7 +29,7 @@ def from_feedback(
     """Turn the server's feedback into training data for treetop update.
 
     Writes each text once, with the labels that were accepted or added and not rejected later. The note at the
-    end gives the --after with which the next run reads only newer feedback.
+    end gives the --after ID with which the next run will read only newer feedback.
     """
     from ..data import write
     from ..serve.feedback_data import read_feedback
@@ -40,7 +40,7 @@ def from_feedback(
     write(data.examples, output)
     read = _counted(data.entries, "feedback entry", "feedback entries")
     skipped = _counted(data.unlabelled, "text")
-    left_out = f"; {skipped} without a correct label left out" if data.unlabelled else ""
+    left_out = f", {skipped} without a correct label left out" if data.unlabelled else ""
     note(
         f"{output}: {_counted(len(data.examples), 'training example')} from {read}{left_out};"
         f" next time use --after {data.last_id}"

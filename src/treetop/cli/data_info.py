@@ -85,4 +85,4 @@ def _comparison(c: DatasetComparison) -> list[tuple[str, str]]:
         rows.append(("texts in both", f"{c.duplicate_texts:,}"))
     occurrences = counted(c.unseen_occurrences, "occurrence")
     unseen = f"{c.unseen_labels:,} ({occurrences}, {100 * c.unseen_share:.1f} %)"
-    return [*rows, ("labels only here", unseen)]
+    return [*rows, ("unseen labels", unseen)]

@@ -67,7 +67,7 @@ def ensemble(
         rule = "weighted" if weights is not None else "mean" if validation is None else "learned"
     if (rule in LEARNED) != (validation is not None):
         raise ConfigError(
-            f"--validation and --rule {' or '.join(LEARNED)} belong together: give both, or neither"
+            f"--validation and --rule {' or '.join(LEARNED)} must be used together: give both, or neither"
         )
     members = [load_model(model) for model in models]
     options = {"rule": rule} | given({"weights": weights, "threads": threads})

@@ -59,7 +59,7 @@ def to_json(value: Any) -> str:
 
 
 def check_output(path: Path | None) -> None:
-    """Refuses a file that could not be written, before the work begins."""
+    """Rejects a file that could not be written, before the work begins."""
     if path is None or str(path) == "-":
         return
     if path.is_dir():

@@ -175,7 +175,7 @@ def _own_tree(path: Path, examples: Dataset, classifier: Method) -> LabelTree:
     from ..tree import LabelTree, read_taxonomy
 
     if "tree" not in classifier.fit_options():
-        raise ConfigError(f"--tree: {classifier.name} takes no label tree from a file; leave out --tree")
+        raise ConfigError(f"--tree: {classifier.name} cannot use a label tree from a file; leave out --tree")
     parents = read_taxonomy(path)
     if not any(name in parents for name in examples.labels):
         raise DataError(f"{path}: lists none of the labels of {examples.source}; use the same names")

@@ -111,12 +111,12 @@ def tune(
 ) -> None:
     """Search for the best settings of a method.
 
-    Each trial trains on most of DATA and is measured on the rest. To see a search space: treetop methods NAME
+    Each trial trains on most of DATA and is evaluated on the rest. For search spaces: treetop methods NAME
 
     A network with a constant learning rate trains for at most 50 epochs and stops after 10 without
-    improvement; the model of all of DATA trains up to the best epoch of the best trial. A network whose
-    learning rate changes (schedule, warmup), or whose weights are averaged (average=swa), always trains for
-    all of its epochs.
+    improvement; the final model, on all of DATA, trains up to the best epoch of the best trial. A network
+    whose learning rate changes (schedule, warmup), or whose weights are averaged (average=swa), always trains
+    for all of its epochs.
     """
     from ..store import check_target
     from ..tuning import tune as search

@@ -44,7 +44,7 @@ def update(
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="Retrain it also if its texts and its siblings' have grown by more than SHARE.",
+            help="Also retrain it if its texts and its siblings' together have grown by more than SHARE.",
             show_default="the model's setting",
         ),
     ] = None,

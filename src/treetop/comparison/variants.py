@@ -23,7 +23,7 @@ class Variant:
         if not self.name.strip():
             raise ConfigError(f"a variant of {self.method} has no name: give it one")
         if "seed" in self.settings:
-            raise ConfigError(f"{self.name}: a variant has no seed of its own; give seeds to the comparison")
+            raise ConfigError(f"{self.name}: a variant cannot set its own seed; pass seeds to the comparison")
 
     @classmethod
     def of(cls, name: str, method: str, *layers: Mapping[str, Any]) -> Variant:

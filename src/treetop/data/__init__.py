@@ -1,4 +1,4 @@
-"""The data room: files → `Dataset`. Names are loaded on first use: a look at the formats costs nothing."""
+"""Files → `Dataset`. Names are loaded on first use, so listing the formats imports nothing heavy."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _LIBRARIES = ("pandas", "polars")
 
 
 def is_frame(value: Any) -> bool:
-    """A pandas or polars frame; a lazy one is refused."""
+    """A pandas or polars frame; a lazy one is rejected."""
     polars = sys.modules.get("polars")
     if polars is not None and isinstance(value, polars.LazyFrame):
         raise DataError("a lazy frame has no rows yet: pass frame.collect()")
@@ -94,7 +94,7 @@ def place_of(values: Any, row: int) -> str:
 
 
 def checked_texts(texts: Any, source: str) -> Strings | list[str]:
-    """Texts as a list; any other value is refused, with its row."""
+    """Texts as a list; any other value is rejected, with its row."""
     if isinstance(texts, Strings):
         return texts
     if isinstance(texts, str) or not isinstance(texts, Iterable) or is_frame(texts):

@@ -155,7 +155,7 @@ class Dataset:
         """A pandas or polars frame with a row for each example. All options have defaults:
 
         - ``text``: the column of the text, by default ``"text"``; ``"title,abstract"`` or a list joins
-          several, a line each.
+          several, each on its own line.
         - ``labels``: the column of the labels, by default ``"labels"``: lists of names, single names, or
           several names in a string, split at ``label_separator`` or as in a CSV file. For a list of columns,
           each is a label of the rows where it is not 0. None: unlabelled.
@@ -310,7 +310,7 @@ def split_rows(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Row numbers of the larger and the smaller part, each in ascending order."""
     if not 0 < fraction < 1:
-        raise DataError(f"a split fraction must lie between 0 and 1, not {fraction}")
+        raise DataError(f"a split fraction must be between 0 and 1, not {fraction}")
     if rows < 2:
         raise DataError(f"cannot split {counted(rows, 'example')} into two parts; at least two are needed")
     rng = np.random.default_rng(seed)
@@ -364,7 +364,7 @@ def _flaw_of(names: Any) -> str:
         return f"are missing ({names}); an example without labels needs an empty list"
     if not isinstance(names, Iterable):
         return f"are of type {type(names).__name__}; give a list of names"
-    return f"have a missing name; leave it out: {list(names)!r}"
+    return f"contain a missing value; leave it out: {list(names)!r}"
 
 
 def _are_names(labels: Any) -> bool:
@@ -412,7 +412,7 @@ def distinct_names(labels: Strings, source: str) -> Strings:
 
 
 def feature_matrix(X: Any, source: str) -> sparse.csr_matrix:
-    """Any matrix as float32 CSR with sorted indices; NaN and infinity are refused."""
+    """Any matrix as float32 CSR with sorted indices; NaN and infinity are rejected."""
     if is_checked(X):
         return X
     matrix = _as_csr(X, source, "features")
@@ -444,14 +444,14 @@ def label_matrix(Y: Any, source: str) -> sparse.csr_matrix:
 def _as_csr(values: Any, source: str, what: str) -> sparse.csr_matrix:
     if is_frame(values):
         if not is_matrix(values):
-            raise DataError(f"{source}: the {what} are a frame with columns that are not numbers; drop these")
+            raise DataError(f"{source}: the {what} are a frame with non-numeric columns; drop them")
         values = numbers_of(values)
     try:
         matrix = sparse.csr_matrix(values, dtype=np.float32)
     except (TypeError, ValueError) as error:
         raise DataError(f"{source}: the {what} are not a matrix of numbers ({error})") from None
     if matrix.nnz and (matrix.indices.min() < 0 or matrix.indices.max() >= matrix.shape[1]):
-        raise DataError(f"{source}: a column id of the {what} lies outside 0…{matrix.shape[1] - 1}")
+        raise DataError(f"{source}: a column id of the {what} is outside 0…{matrix.shape[1] - 1}")
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()

@@ -16,7 +16,7 @@ from .formats.fields import join_texts, missing_field, text_fields
 from .formats.label_cells import LabelCells
 
 TextColumns = str | Sequence[str]
-"""A column, or several to join, a line each: a list, or ``"title,abstract"``."""
+"""A column, or several to join, each on its own line: a list, or ``"title,abstract"``."""
 
 
 def from_frame(

@@ -33,8 +33,8 @@ def read(
 
     Args:
         format: a name from `FORMATS`; by default it is recognised from the file's name and first line.
-        text: the field or column of the text; ``"title,abstract"`` joins two, a line each. Columns of a table
-            may be given by number from 0.
+        text: the field or column of the text; ``"title,abstract"`` joins two, each on its own line. Columns
+            of a table may be given by number from 0.
         labels: the field or column of the labels.
         id: the field or column of the example's name; optional if it is "id".
         group: the field or column of the group, for splits that keep groups on one side.

@@ -1,4 +1,4 @@
-"""Room 2: texts → feature matrix."""
+"""Texts → feature matrix."""
 
 from .tfidf import USUAL_TFIDF, Tfidf, TfidfConfig, fitted_tfidf
 

@@ -22,23 +22,36 @@ _MATRIX_ARRAYS: dict[str, type[np.generic]] = {"indptr": np.int64, "indices": np
 class TextFeatures:
     """The features of a linear method."""
 
-    def __init__(self, tfidf: Tfidf | None, n_features: int) -> None:
+    def __init__(self, tfidf: Tfidf | None, n_features: int, *, keeps_data: bool = False) -> None:
         self.tfidf = tfidf
         """None: the inputs are feature matrices."""
         self.n_features = n_features
+        self.keeps_data = keeps_data
         self.kept: tuple[sparse.csr_matrix, sparse.csr_matrix] | None = None
         """Features and labels of the training examples, if they are kept for updates."""
 
     @classmethod
     def fit(
-        cls, dataset: Dataset, config: TfidfConfig, *, threads: int
+        cls, dataset: Dataset, config: TfidfConfig, *, keeps_data: bool, threads: int
     ) -> tuple[TextFeatures, sparse.csr_matrix]:
         """Learns the vocabulary from the texts, if there are any; also returns the training features."""
         if dataset.X is not None:
-            return cls(None, dataset.X.shape[1]), dataset.X
-        assert dataset.texts is not None
-        tfidf, X = fitted_tfidf(config, dataset.texts, threads)
-        return cls(tfidf, X.shape[1]), X
+            tfidf, X = None, dataset.X
+        else:
+            assert dataset.texts is not None
+            tfidf, X = fitted_tfidf(config, dataset.texts, threads)
+        features = cls(tfidf, X.shape[1], keeps_data=keeps_data)
+        features.keep(X, dataset.Y)
+        return features, X
+
+    @property
+    def of_texts(self) -> bool:
+        """Whether they are computed from texts."""
+        return self.tfidf is not None
+
+    def keep(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
+        """Keeps features and labels of the training examples, if ``keeps_data``."""
+        self.kept = (X, Y) if self.keeps_data else None
 
     def rows(self, dataset: Dataset, *, threads: int) -> Rows:
         """The features of new texts, or the given ones."""
@@ -111,7 +124,11 @@ class TextFeatures:
     ) -> TextFeatures:
         """The inverse of `state`, for a model with that number of labels."""
         tfidf = under_prefix("tfidf", arrays)
-        features = cls(Tfidf.from_state(config, tfidf) if tfidf else None, int(arrays["n_features"][0]))
+        features = cls(
+            Tfidf.from_state(config, tfidf) if tfidf else None,
+            int(arrays["n_features"][0]),
+            keeps_data=keeps_data,
+        )
         if keeps_data:
             columns = {"X": features.n_features, "Y": labels}
             X, Y = (_stored_matrix(name, arrays, count) for name, count in columns.items())
@@ -135,6 +152,6 @@ def _intact(
                 raise ValueError(f"{matrix.shape[0]:,} rows for {examples:,} examples")
     except ValueError as error:
         raise ModelError(
-            f"the training examples that the model keeps are damaged ({error}): train it again"
+            f"the training examples stored in the model are damaged ({error}): retrain the model"
         ) from None
     return X, Y

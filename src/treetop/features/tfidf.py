@@ -22,6 +22,7 @@ from ..errors import ConfigError, DataError, ModelError
 from ..progress import step
 from ..sparse import CsrArrays
 from ..strings import Strings
+from ..units import counted
 
 Progress = Callable[[int, int], object]
 
@@ -93,8 +94,8 @@ class TfidfConfig(Config):
         most = self.max_df * texts if self.max_df <= 1 else self.max_df
         if most < fewest:
             raise ConfigError(
-                f"min_df {self.min_df!r} and max_df {self.max_df!r} leave no terms: "
-                f"of {texts:,} texts that is at least {fewest:g} and at most {most:g}. Lower min_df or"
+                f"min_df {self.min_df!r} and max_df {self.max_df!r} leave no terms: they require a"
+                f" term to be in at least {fewest:g} and at most {most:g} of {texts:,} texts. Lower min_df or"
                 " raise max_df"
             )
         return float(fewest), float(most)
@@ -163,7 +164,7 @@ class Tfidf:
         try:
             return native.words(strings.buffer, strings.offsets, first, left_out, longest, threads, progress)
         except ValueError as error:
-            raise ModelError(f"words cannot be numbered: {error}") from error
+            raise ModelError(f"texts cannot be converted to word ids: {error}") from error
 
     @property
     def n_features(self) -> int:
@@ -182,7 +183,9 @@ class Tfidf:
             try:
                 self._vocabulary = Strings(*self._fitted().terms())
             except ValueError as error:
-                raise ModelError(f"the TF-IDF vocabulary cannot be read ({error}): train it again") from None
+                raise ModelError(
+                    f"the TF-IDF vocabulary cannot be read ({error}): retrain the model"
+                ) from None
         return self._vocabulary
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
@@ -198,7 +201,7 @@ class Tfidf:
         try:
             tfidf._use(typed(arrays, _ARRAYS))
         except ValueError as error:
-            raise ModelError(f"the TF-IDF arrays cannot be used ({error}): train it again") from None
+            raise ModelError(f"the TF-IDF arrays cannot be used ({error}): retrain the model") from None
         return tfidf
 
     def _fit(self, texts: Strings, with_rows: bool, threads: int, progress: Progress | None) -> Any:
@@ -221,8 +224,8 @@ class Tfidf:
             raise DataError(f"TF-IDF cannot be computed: {error}") from error
         if len(arrays["idf"]) == 0:
             raise DataError(
-                f"no terms are left of {len(texts):,} texts: they hold no words, or only too short ones"
-                + self._dropping(fewest > 1, most < len(texts))
+                f"no terms are left from {counted(len(texts), 'text')}: there are no words, or only too short"
+                " ones" + self._dropping(fewest > 1, most < len(texts))
             )
         self._use(arrays)
         return rows

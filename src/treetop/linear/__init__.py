@@ -1,4 +1,4 @@
-"""Room 4: features + tree → weights; features → ranked labels."""
+"""Features + tree → weights; features → ranked labels."""
 
 from .config import LinearConfig
 from .forest import Forest

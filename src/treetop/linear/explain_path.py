@@ -38,7 +38,9 @@ def explain_forest(
         place = tree.path[-1].place
         listed = place is not None and place <= list_length(k)
         parts.append(Part(f"tree {number}", 1 / len(trees), tree.score if listed else 0.0, tree))
-    return summed(trees[0].label, parts, "the mean over the trees; one that does not list the label counts 0")
+    return summed(
+        trees[0].label, parts, "the mean over the trees; a tree that does not list the label counts as 0"
+    )
 
 
 def explain_path(

@@ -85,7 +85,7 @@ class LevelWeights:
         try:
             return _native.Level(self.offsets, n_features=self.n_features, last=self.last, **self.state())
         except ValueError as error:
-            raise DataError(f"the weights of a level do not fit together: {error}") from None
+            raise DataError(f"the weights of a level are inconsistent: {error}") from None
 
     @property
     def dense(self) -> int:

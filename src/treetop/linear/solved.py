@@ -23,7 +23,7 @@ class Solved:
 
     def __post_init__(self) -> None:
         if len(self.positives) != len(self.examples):
-            raise ModelError("the example counts of a level do not fit together: train it again")
+            raise ModelError("the example counts of a level are inconsistent: retrain the model")
 
     @classmethod
     def count(

@@ -199,7 +199,7 @@ class TreeModel:
         types = {"positives": np.int64, "examples": np.int64}
         solved = Solved(**typed(under_prefix(f"solved{number}", arrays), types))
         if len(solved.positives) != self.tree.sizes[number]:
-            raise ModelError("the example counts of a level do not fit its tree: train it again")
+            raise ModelError("the example counts of a level do not match its tree: retrain the model")
         return solved
 
     def _level(self, number: int, arrays: Mapping[str, npt.NDArray]) -> LevelWeights:
@@ -213,8 +213,8 @@ def _like(Y: sparse.csr_matrix, negatives: Any, tree: LabelTree) -> sparse.csr_m
     if matrix.shape != Y.shape:
         sizes = [f"{rows:,} × {columns:,}" for rows, columns in (matrix.shape, Y.shape)]
         raise DataError(
-            f"the negatives are a matrix of {sizes[0]}, but the labels one of {sizes[1]}: give one"
-            " of that shape"
+            f"the matrix of negatives is {sizes[0]}, but that of the labels is {sizes[1]}: give both the"
+            " same shape"
         )
     matrix = matrix.copy()
     matrix.data *= np.isin(matrix.indices, tree.labels)

@@ -22,7 +22,7 @@ from .tree_model import TreeModel, relevance_chain
 
 @dataclass(frozen=True)
 class UpdateConfig(Config):
-    """Limits from which on an update retrains a classifier, by the growth of its examples."""
+    """How much the examples of a classifier must grow for an update to retrain it."""
 
     new_positives: float = setting(
         0.05,
@@ -156,5 +156,5 @@ def updated(
     training. The others keep their weights bit for bit.
     """
     if any("given" in scheme for scheme in model.config.schemes(tree.depth)):
-        raise ConfigError("a model with negatives=given cannot be updated: train it again on all examples")
+        raise ConfigError("a model with negatives=given cannot be updated: retrain it on all examples")
     return _Update(model, tree, X, Y, known, limits, seed, threads).run()

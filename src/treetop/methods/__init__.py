@@ -1,4 +1,4 @@
-"""Room 6: one file per method. A new method is its file and one row in `treetop.registry`."""
+"""One file per method. A new method is its file and one row in `treetop.registry`."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = ["METHODS", "Method", "MethodConfig", "load", "make", "method_class"]
 def method_class(name: str) -> type[Method]:
     """The class of a registry name, imported now."""
     if not isinstance(name, str):
-        raise ConfigError(f"a method is given by its name, such as 'xr-linear', not as {name!r}")
+        raise ConfigError(f"a method must be a name such as 'xr-linear', not {name!r}")
     if name not in METHODS:
         near = difflib.get_close_matches(name, METHODS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(METHODS)}"
+        hint = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(METHODS)}"
         raise ConfigError(f"there is no method {name!r}; {hint}")
     entry = METHODS[name]
     try:
@@ -34,23 +34,23 @@ def method_class(name: str) -> type[Method]:
 
 
 def make(name: str, **settings: Any) -> Method:
-    """Any method by its registry name: ``make("xr-linear", beam=20, leaf_size=50)``."""
+    """Creates an untrained model by the name of its method: ``make("xr-linear", beam=20, leaf_size=50)``."""
     return method_class(name)(**settings)
 
 
 AT_PREDICTION = ("threads", "device", "precision", "int8")
-"""Settings that a trained model may be given."""
+"""Settings of a trained model that `load` can change."""
 
 
 def load(folder: str | os.PathLike[str], *, verify: bool = True, **settings: Any) -> Method:
-    """A saved model, of whatever method. ``verify`` compares every file with its checksum.
+    """Loads a saved model of any method. ``verify`` compares every file with its checksum.
 
-    ``settings`` are those of predictions, `AT_PREDICTION`, for all parts of the model that have them:
+    ``settings``: those that predictions use (`AT_PREDICTION`), for all parts of the model that have them:
     ``load("model/", device="cpu", int8=True)``.
     """
     for name in settings:
         if name not in AT_PREDICTION:
-            raise ConfigError(f"a trained model can be given {', '.join(AT_PREDICTION)}, but not {name!r}")
+            raise ConfigError(f"load accepts only the settings {', '.join(AT_PREDICTION)}, not {name!r}")
     stored = store.load(folder, verify=verify)
     if stored.method not in METHODS:
         raise ModelError(

@@ -32,7 +32,7 @@ from .network_config import ClusterConfig, WordNetworkConfig
 from .neural import NeuralMethod
 
 ATTENTION_SPACE: SearchSpace = {"training.learning_rate": (1e-3, 3e-3, 6e-3), "attention.hidden": (256, 512)}
-"""Without ``beam``: by default only many labels have a tree."""
+"""Without ``cluster_beam``: by default only many labels have a tree."""
 
 
 @dataclass(frozen=True)
@@ -48,21 +48,23 @@ class AttentionXMLConfig(ClusterConfig, WordNetworkConfig):
         at_least=1,
     )
     flat: bool = setting(False, "score every label for every text, without a label tree")
-    beam: int = setting(64, "beam width: nodes of a level whose children are scored", at_least=1)
+    cluster_beam: int = setting(64, "beam width: nodes of a level whose children are scored", at_least=1)
     warm_start: bool = setting(True, "initialise a level with the word vectors and LSTM of the level above")
     attention: AttentionConfig = part(AttentionConfig(), "the layers of the network")
     training: TrainingConfig = part(
         TrainingConfig(learning_rate=3e-3, average="swa", average_from=0.5), "the training loop"
     )
 
-    renamed: ClassVar = {"chosen": "beam"}
+    renamed: ClassVar = {"chosen": "cluster_beam"}
 
     def check(self) -> None:
         super().check()
         if list(self.clusters) != sorted(set(self.clusters)):
-            raise ConfigError("clusters must grow from level to level: list the smallest first")
+            raise ConfigError(
+                "the numbers of clusters must increase from level to level: list the smallest first"
+            )
         if self.flat and self.clusters:
-            raise ConfigError("flat=true has no clusters: leave out one of them")
+            raise ConfigError("flat=true uses no clusters: set only one of them")
 
 
 class AttentionXML(NeuralMethod):
@@ -86,7 +88,7 @@ class AttentionXML(NeuralMethod):
             words = self.reader.embedding(blank=trained or (number > 0 and self.config.warm_start))
             words.weight.requires_grad = self.config.words.trainable
             levels.append(AttentionNetwork(words, self.config.attention, parents, first=number == 0))
-        return AttentionLevels(levels, self.config.beam)
+        return AttentionLevels(levels, self.config.cluster_beam)
 
     def _run_training(self, task: TrainingTask, tokens: Tokens, Y: sparse.csr_matrix) -> TrainingProgress:
         """Trains level by level. Only the last, which ranks the labels, is validated, with all above it."""
@@ -133,13 +135,13 @@ class AttentionXML(NeuralMethod):
         return math.log(right / max(candidates - right, 0.5))
 
     def _shortlist(self, task: TrainingTask, true: sparse.csr_matrix, number: int) -> sparse.csr_matrix:
-        """Texts × nodes of the level above whose children are candidates in training, at most ``beam``.
+        """Texts × at most ``cluster_beam`` nodes of the level above, whose children training scores.
 
         The true nodes, then the best-ranked ones; the best true nodes where they are too many.
         """
         assert self.network is not None
         self.network.depth = number
-        most = min(self.config.beam, true.shape[1])
+        most = min(self.config.cluster_beam, true.shape[1])
         inference = inference_settings(self.config, task.device)
         indptr, nodes, _ = rank(self.network, task.examples, most, inference)
         return shortlisted(true, indptr, nodes, most)

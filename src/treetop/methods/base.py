@@ -209,7 +209,8 @@ class Method(ABC):
             judged = match_truth(raw, dataset, calibration.DEPTH)
             if not judged.best_hits.any():
                 raise DataError(
-                    f"{data.source}: no predicted label is right, so nothing can be calibrated: add examples"
+                    f"{data.source}: no predicted label is correct, so the scores cannot be calibrated:"
+                    " add examples"
                 )
             self.calibration = map_class.fit(judged.best.scores, judged.best_hits)
         described = {"kind": kind, "examples": len(data), "source": data.source}
@@ -222,10 +223,10 @@ class Method(ABC):
         check_options(options, keywords(self._explain), f"an explanation of {self.name}")
         dataset = self.input_set(text)
         if len(dataset) != 1:
-            raise DataError(f"{dataset.source}: one text is explained at a time, not {len(dataset):,}")
+            raise DataError(f"{dataset.source}: explain takes one text at a time, not {len(dataset):,}")
         position = known.position(label)
         if position < 0:
-            raise DataError(f"the model knows no label {label!r}")
+            raise DataError(f"the model has no label {label!r}")
         if self.label_counts[position] == 0:
             raise DataError(f"the label {label!r} had no training example, so the model never predicts it")
         explanation = self._explain(dataset, position, **options)
@@ -253,7 +254,7 @@ class Method(ABC):
         if not self.can_update:
             self._update(new, old)  # raises the error before any other check
         if self.config.label_examples:
-            raise ModelError("a model with label_examples cannot be updated: train it again on all examples")
+            raise ModelError("a model with label_examples cannot be updated: retrain it on all examples")
         check_options(options, keywords(self._update), f"an update of {self.name}")
         new = labelled(new, "an update takes", text=text, labels=labels)
         if old is not None:
@@ -286,7 +287,7 @@ class Method(ABC):
 
     @classmethod
     def fit_options(cls) -> list[str]:
-        """Names of the options that `fit` takes besides the data."""
+        """Names of the options that `fit` takes in addition to the data."""
         return keywords(cls._fit)
 
     @property
@@ -343,7 +344,7 @@ class Method(ABC):
             if len(model.label_counts) != len(model.labels):
                 raise ModelError(
                     f"{len(model.label_counts):,} label counts for {len(model.labels):,} labels:"
-                    " train it again"
+                    " retrain the model"
                 )
             model.statistics = checked_statistics(stored.data)
             model.training_log = model.statistics.get("training", {})
@@ -394,7 +395,7 @@ class Method(ABC):
 
         ``old``: the training examples, with the model's labels, if given.
         """
-        raise ModelError(f"{self.name} cannot be updated: train it again on all examples")
+        raise ModelError(f"{self.name} cannot be updated: retrain it on all examples")
 
     def _explain(self, dataset: Dataset, label: int, **options: Any) -> Explanation:
         """The explanation for the only row of ``dataset``; methods that can explain override this."""
@@ -430,7 +431,10 @@ class Method(ABC):
         if not self.config.label_examples:
             return dataset
         if any(hasattr(value, "shape") for value in extra.values()):
-            raise ConfigError("label_examples adds rows that a given matrix lacks: leave one of them out")
+            raise ConfigError(
+                "label_examples adds training examples, which a matrix passed to fit lacks: leave out one of"
+                " them"
+            )
         return dataset.with_label_examples()
 
     def _score(

@@ -25,7 +25,7 @@ from .neural import NeuralMethod
 
 CASCADE_SPACE: SearchSpace = {"training.learning_rate": (5e-5, 1e-4, 2e-4), "epochs": (8, 12, 16)}
 MANY = 100_000
-"""Labels from which on there are three levels of clusters, as published; fewer labels have one."""
+"""With at least this many labels there are three levels of clusters, as published; with fewer, one."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class CascadeXMLConfig(ClusteredEncoderConfig):
         "lowest levels; none: as published, scaled to the encoder",
         at_least=1,
     )
-    beam: tuple[int, ...] = setting(
+    cluster_beam: tuple[int, ...] = setting(
         (64,),
         "beam width: nodes of each level whose children are scored; a list is for the lowest levels",
         at_least=1,
@@ -69,21 +69,23 @@ class CascadeXMLConfig(ClusteredEncoderConfig):
         "the training loop",
     )
 
-    renamed: ClassVar = {"chosen": "beam"}
+    renamed: ClassVar = {"chosen": "cluster_beam"}
 
     def check(self) -> None:
         super().check()
-        if not self.beam or not self.dropouts:
-            raise ConfigError("beam and dropouts need at least one entry")
+        if not self.cluster_beam or not self.dropouts:
+            raise ConfigError("cluster_beam and dropouts need at least one entry")
         if list(self.clusters) != sorted(set(self.clusters)):
-            raise ConfigError("clusters must grow from level to level: list the smallest first")
+            raise ConfigError(
+                "the numbers of clusters must increase from level to level: list the smallest first"
+            )
         if list(self.taps) != sorted(self.taps):
             raise ConfigError(
-                "taps must not decrease (no level can see an earlier layer than the level above it):"
+                "taps must not decrease (no level can use an earlier layer than the level above it):"
                 " sort them"
             )
         if self.transformer.layers != 1 or self.transformer.pooling == "pooler":
-            raise ConfigError("each level sees one layer: set layers=1, and pooling to cls, mean or last")
+            raise ConfigError("each level uses one layer: set layers=1, and pooling to cls, mean or last")
 
 
 class CascadeXML(NeuralMethod):
@@ -114,7 +116,7 @@ class CascadeXML(NeuralMethod):
         head = CascadeHead(
             encoder.width,
             self.clusters.parents,
-            beam=lengthened(config.beam, levels - 1),
+            beam=lengthened(config.cluster_beam, levels - 1),
             dropouts=lengthened(config.dropouts, levels),
             score=config.score,
             bits=config.head_bits,

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from ..config import part
 from ..data import Dataset
@@ -56,19 +55,17 @@ class DiSMEC(Method):
 
     @property
     def takes_texts(self) -> bool:
-        return self.features.tfidf is not None
+        return self.features.of_texts
 
     def _fit(self, dataset: Dataset) -> None:  # type: ignore[override]  # a method names the options it knows
-        self.features, X = TextFeatures.fit(dataset, self.config.tfidf, threads=self.threads)
-        self._keep(X, dataset.Y)
+        self.features, X = TextFeatures.fit(
+            dataset, self.config.tfidf, keeps_data=self.config.keep_data, threads=self.threads
+        )
         labels = LabelTree.flat(np.flatnonzero(dataset.label_counts).astype(np.int32))
         config = self.config
         self.model = TreeModel.fit(
             X, dataset.Y, labels, config.linear, seed=config.seed, threads=self.threads
         )
-
-    def _keep(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
-        self.features.kept = (X, Y) if self.config.keep_data else None
 
     def _update(  # type: ignore[override]
         self,
@@ -90,7 +87,7 @@ class DiSMEC(Method):
         self.model = updated(
             self.model, tree, X, Y, known, limits, seed=self.config.seed, threads=self.threads
         )
-        self._keep(X, Y)
+        self.features.keep(X, Y)
 
     def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
         assert self.model is not None

@@ -65,7 +65,8 @@ class EnsembleConfig(MethodConfig):
         choices=("mean", "rank", "weighted", *LEARNED),
     )
     member_settings: tuple[str, ...] = setting(
-        (), "settings of the members, as encoder=folder,epochs=5; each applies to every method that has it"
+        (),
+        "settings of the members, such as encoder=folder,epochs=5; each applies to every method that has it",
     )
     weights: tuple[float, ...] = setting((), "weights of the members, for rule=weighted", at_least=0)
     depth: int = setting(100, "minimum number of labels that each member ranks", at_least=1)
@@ -77,7 +78,7 @@ class EnsembleConfig(MethodConfig):
         if not self.methods:
             raise ConfigError("an ensemble needs at least one member: name one in methods")
         if (self.rule == "weighted") != bool(self.weights):
-            raise ConfigError("rule=weighted and weights belong together: set both, or neither")
+            raise ConfigError("rule=weighted and weights must be used together: set both, or neither")
         if self.weights and len(self.weights) != len(self.methods):
             raise ConfigError(
                 f"{len(self.weights)} weights for {len(self.methods)} members: give one weight each"
@@ -87,7 +88,7 @@ class EnsembleConfig(MethodConfig):
         for item in self.member_settings:
             name, equals, _ = item.partition("=")
             if not equals:
-                raise ConfigError(f"member_settings must be given as name=value, not {item!r}")
+                raise ConfigError(f"member_settings must have the form name=value, not {item!r}")
             if name in ("threads", "seed"):
                 raise ConfigError(
                     f"member_settings: the {name} of the members follow from the ensemble's: set {name} there"
@@ -307,7 +308,7 @@ class Ensemble(Method):
             parts.append(Part("examples of the label", 1.0, seen, None))
             parts.append(Part("bias", 1.0, self.stack.bias, None))
             return stacked(name, parts, reached=any(label in ranked[1] for ranked in lists))
-        what = "place in its list (1: the first)" if self.config.rule == "rank" else "score"
+        what = "rank in its list (1: first)" if self.config.rule == "rank" else "score"
         return summed(
             name, parts, f"the sum over the members of weight · {what}; 0 if a list lacks the label"
         )
@@ -332,7 +333,7 @@ class Ensemble(Method):
     def check_trained(self) -> None:
         if self.labels is None and self.config.rule in LEARNED and self.members:
             raise ModelError(
-                "the rule of this ensemble is not learned yet: call fit, or Ensemble.learn(models, data)"
+                "the rule of this ensemble has not been fitted yet: call fit, or Ensemble.learn(models, data)"
             )
         super().check_trained()
 
@@ -362,7 +363,7 @@ class Ensemble(Method):
             self._new_ids.append(self._stored_ids(number, arrays))
         self.weights = typed(arrays, {"weights": np.float64})["weights"]
         if len(self.weights) != len(self.members) or not (self.weights >= 0).all() or not self.members:
-            raise ModelError("an ensemble needs a weight of at least 0 for each member: train it again")
+            raise ModelError("an ensemble needs a weight of at least 0 for each member: retrain the ensemble")
         if self.config.rule == "stacked":
             curves = under_prefix("stack", arrays)
             self.stack = Stack.from_state(curves, len(self.members))
@@ -375,13 +376,13 @@ class Ensemble(Method):
         if name not in arrays:
             if count != total:
                 raise ModelError(
-                    f"member {number + 1} has {count:,} labels, the ensemble {total:,}: train it again"
+                    f"member {number + 1} has {count:,} labels, the ensemble {total:,}: retrain the ensemble"
                 )
             return None
         new_ids = typed(arrays, {name: np.int32})[name]
         if len(new_ids) != count or (count and not 0 <= new_ids.min() <= new_ids.max() < total):
             raise ModelError(
-                f"the labels of member {number + 1} are not among the ensemble's: train it again"
+                f"the labels of member {number + 1} are not among the ensemble's: retrain the ensemble"
             )
         return new_ids
 

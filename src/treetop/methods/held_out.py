@@ -20,7 +20,7 @@ def held_out_rows(dataset: Dataset, share: float, seed: int, purpose: str) -> tu
     try:
         kept, held_out = dataset.hold_out(share, seed, groups)
     except DataError as error:
-        raise DataError(f"{dataset.source}: nothing can be held out for the {purpose} ({error})") from None
+        raise DataError(f"{dataset.source}: cannot hold out examples for the {purpose} ({error})") from None
     assert dataset.Y is not None
     for rows in (kept, held_out):
         if dataset.Y[rows].nnz == 0:
@@ -32,7 +32,7 @@ def held_out_rows(dataset: Dataset, share: float, seed: int, purpose: str) -> tu
 
 
 def held_out_if_possible(dataset: Dataset, share: float, seed: int) -> tuple[Rows, Rows]:
-    """As `held_out_rows`, but a single example stays, and examples of a single group are drawn one by one."""
+    """Like `held_out_rows`, but a single example stays; examples of a single group are drawn one by one."""
     examples = dataset.example_rows()
     if len(examples) < 2:
         return np.arange(len(dataset)), np.zeros(0, np.int64)

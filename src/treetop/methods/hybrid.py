@@ -36,7 +36,7 @@ from .tree_linear import TreeLinear, TreeLinearConfig
 from .xr_linear import XR_SPACE
 
 GRID = tuple(step / 20 for step in range(1, 20))
-"""Weights to choose from, besides 0."""
+"""Weights to choose from, in addition to 0."""
 KEPT = ("P@1", "P@3", "P@5")
 """Metrics that a weight may not worsen."""
 WORTH = 0.2
@@ -199,7 +199,7 @@ class Hybrid(TreeLinear):
         self.weight = float(arrays["weight"][0])
         if not 0 <= self.weight <= 1:
             raise ModelError(
-                f"the weight of the neighbours must lie between 0 and 1, not {self.weight}: train it again"
+                f"the weight of the neighbours must be between 0 and 1, not {self.weight}: retrain the model"
             )
         if self.weight > 0:
             labels = len(self.known_labels)

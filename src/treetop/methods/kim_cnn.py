@@ -38,7 +38,7 @@ class KimCNN(NeuralMethod):
 
 @dataclass(frozen=True)
 class KimCNNSoftmaxConfig(KimCNNConfig):
-    """As `KimCNNConfig`, with the original loss, which needs a lower learning rate."""
+    """Like `KimCNNConfig`, with the original loss, which needs a lower learning rate."""
 
     training: TrainingConfig = part(TrainingConfig(learning_rate=3e-4), "the training loop")
     cnn: TextCNNConfig = part(

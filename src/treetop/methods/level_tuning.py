@@ -59,7 +59,7 @@ class LevelTuningConfig(JoinedFeaturesConfig):
 
     epochs: int = setting(2, "passes over the training examples on each level of the tree", at_least=0)
     steps: tuple[int, ...] = setting(
-        (), "optimizer steps on each level, as 600-800-1200, instead of epochs", at_least=0
+        (), "optimizer steps on each level, such as 600-800-1200, instead of epochs", at_least=0
     )
     loss: str = setting("squared-hinge", "loss of the fine-tuning", choices=("squared-hinge", "bce"))
     cost_sensitive: bool = setting(

@@ -32,7 +32,7 @@ from .network_config import ClusteredEncoderConfig
 from .neural import NeuralMethod
 
 LIGHT_SPACE: SearchSpace = {"training.learning_rate": (5e-5, 1e-4, 2e-4), "transformer.dropout": (0.3, 0.5)}
-"""Without ``beam``: by default only very many labels have clusters."""
+"""Without ``cluster_beam``: by default only very many labels have clusters."""
 FEW = 50_000
 """Labels up to which there are no clusters, as published for Wiki10-31K and smaller sets."""
 
@@ -50,11 +50,12 @@ class LightXMLConfig(ClusteredEncoderConfig):
     )
     negatives: str = setting(
         "dynamic",
-        "labels scored in training: those of the current best clusters (dynamic), or of the best after "
-        "training the clusters first, with that encoder, frozen (static), or a second one (static-own)",
+        "negatives: labels of the clusters that currently rank best (dynamic), or that rank best after a "
+        "first stage on the clusters alone, whose encoder the labels then use frozen (static) or copied and "
+        "trained further (static-own)",
         choices=("dynamic", "static", "static-own"),
     )
-    beam: int = setting(20, "beam width: clusters whose labels are ranked", at_least=1)
+    cluster_beam: int = setting(20, "beam width: clusters whose labels are ranked", at_least=1)
     hidden: int = setting(400, "width of the hidden layer before the labels", at_least=1)
     activation: str = setting(
         "none",
@@ -74,7 +75,7 @@ class LightXMLConfig(ClusteredEncoderConfig):
         "the training loop",
     )
 
-    renamed: ClassVar = {"visited": "beam"}
+    renamed: ClassVar = {"visited": "cluster_beam"}
 
 
 class LightXML(NeuralMethod):
@@ -108,7 +109,7 @@ class LightXML(NeuralMethod):
             self.clusters.parents[-1],
             hidden=config.hidden,
             activation=config.activation,
-            beam=config.beam,
+            beam=config.cluster_beam,
             bits=config.head_bits,
             sparse=config.sparse,
         )

@@ -90,5 +90,5 @@ class Matcher:
         """The inverse of `state`."""
         W, b = np.array(arrays["W"], np.float32), np.array(typed(arrays, {"b": np.float32})["b"])
         if W.shape != (clusters, width) or b.shape != (clusters,):
-            raise ModelError("the matcher does not fit the clusters of the model: train it again")
+            raise ModelError("the matcher is inconsistent with the model's clusters: retrain the model")
         return cls(W, b)

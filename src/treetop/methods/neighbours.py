@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy.typing as npt
-from scipy import sparse
 
 from ..config import part
 from ..data import Dataset
@@ -42,21 +41,20 @@ class NearestNeighbours(Method):
 
     @property
     def takes_texts(self) -> bool:
-        return self.features.tfidf is not None
+        return self.features.of_texts
 
     def _fit(self, dataset: Dataset) -> None:  # type: ignore[override]  # it has no options
-        self.features, X = TextFeatures.fit(dataset, self.config.tfidf, threads=self.threads)
-        self._index(X, dataset.Y)
+        self.features, X = TextFeatures.fit(
+            dataset, self.config.tfidf, keeps_data=self.config.keep_data, threads=self.threads
+        )
+        self.neighbours = Neighbours.fit(X, dataset.Y, self.config.vote, threads=self.threads)
 
     def _update(self, new: Dataset, old: Dataset | None) -> None:  # type: ignore[override]
         X, Y, _ = self.features.with_old_examples(
             new, old, name=self.name, count=self.statistics["examples"], threads=self.threads
         )
-        self._index(X, Y)
-
-    def _index(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
         self.neighbours = Neighbours.fit(X, Y, self.config.vote, threads=self.threads)
-        self.features.kept = (X, Y) if self.config.keep_data else None
+        self.features.keep(X, Y)
 
     def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
         assert self.neighbours is not None

@@ -57,11 +57,6 @@ class LabelNetworkConfig(NetworkConfig):
         return False
 
     @property
-    def clustering(self) -> tuple[TfidfConfig, ClusteringConfig] | None:
-        """The features and the tree of the label clusters; None: no clusters."""
-        return None
-
-    @property
     def ranker(self) -> EncoderRankerOptions | None:
         """The joined ranker that ranks labels together with the network; None: the network alone does."""
         return None
@@ -117,7 +112,7 @@ class EncoderNetworkConfig(LabelNetworkConfig):
         super().check()
         if self.ranker_layers > self.transformer.layers:
             raise ConfigError(
-                f"ranker_layers={self.ranker_layers}: the rankers cannot see more layers than the network"
+                f"ranker_layers={self.ranker_layers}: the rankers cannot use more layers than the network"
                 f" ({self.transformer.layers}): lower ranker_layers, or raise layers"
             )
 
@@ -150,12 +145,8 @@ class EncoderNetworkConfig(LabelNetworkConfig):
 class ClusterConfig(Config):
     """Settings of the label tree inside a network."""
 
-    tfidf: TfidfConfig = part(USUAL_TFIDF, "TF-IDF features that labels are clustered by")
-    tree: ClusteringConfig = part(ClusteringConfig(), "how labels are clustered")
-
-    @property
-    def clustering(self) -> tuple[TfidfConfig, ClusteringConfig]:
-        return self.tfidf, self.tree
+    tfidf: TfidfConfig = part(USUAL_TFIDF, "TF-IDF features used to cluster the labels")
+    tree: ClusteringConfig = part(ClusteringConfig(), "clustering of the labels")
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,6 @@ from ..neural.arrays import load_weights, to_array
 from ..neural.batches import Examples
 from ..neural.config import training_settings
 from ..neural.device import chosen_device, clear_memory_errors, seeded, using_threads
-from ..neural.heads import Head
 from ..neural.inference import rank
 from ..neural.network import Network
 from ..neural.reader import Reader, Tokens
@@ -40,7 +39,7 @@ from ..tree.label_clusters import LabelClusters
 from .base import Method
 from .fine_tuning import TrainingTask, inference_settings, training_log, training_texts
 from .held_out import held_out_rows
-from .network_config import LabelNetworkConfig
+from .network_config import ClusterConfig, LabelNetworkConfig
 
 if TYPE_CHECKING:
     from ..neural.encoder_ranker import EncoderRanker
@@ -85,11 +84,10 @@ class NeuralMethod(Method):
         self, dataset: Dataset, examples: Examples, Y: sparse.csr_matrix, device: torch.device
     ) -> None:
         """Initialises weights before training: by default biases with the label frequencies."""
-        head = getattr(self.network, "head", None)
-        if self.config.head_from_frequencies:
-            assert isinstance(head, Head)
-            flat = LabelClusters.flat(Y.shape[1])
-            head.start((self.clusters or flat).counts(Y), Y.shape[0])
+        assert self.network is not None
+        if self.config.head_from_frequencies and self.network.label_head is not None:
+            clusters = self.clusters or LabelClusters.flat(Y.shape[1])
+            self.network.label_head.start(clusters.counts(Y), Y.shape[0])
 
     def _run_training(self, task: TrainingTask, tokens: Tokens, Y: sparse.csr_matrix) -> TrainingProgress:
         """Trains the network on ``tokens`` and labels ``Y``; some methods train it in several steps."""
@@ -171,21 +169,20 @@ class NeuralMethod(Method):
     def _cluster(self, dataset: Dataset, Y: sparse.csr_matrix, terms: Terms | None) -> LabelClusters | None:
         """The label clusters; reuses the ranker's TF-IDF where its settings are the same."""
         config = self.config
-        if config.clustering is None:
+        if not isinstance(config, ClusterConfig):
             return None
-        tfidf_config, tree = config.clustering
         sizes = self._cluster_sizes(Y.shape[1])
         if not sizes:
             return LabelClusters.flat(Y.shape[1])
         assert dataset.texts is not None
-        if terms is None or config.ranker is None or config.ranker.config.tfidf != tfidf_config:
-            terms = fitted_tfidf(tfidf_config, dataset.texts, self.threads)
+        if terms is None or config.ranker is None or config.ranker.config.tfidf != config.tfidf:
+            terms = fitted_tfidf(config.tfidf, dataset.texts, self.threads)
         tfidf, X = terms
         of_labels: sparse.csr_matrix | None = None
-        if dataset.label_texts is not None and tree.needs_label_texts:
+        if dataset.label_texts is not None and config.tree.needs_label_texts:
             of_labels = tfidf.transform(dataset.label_texts.take(self.used), threads=self.threads)
         return LabelClusters.fit(
-            X, Y, sizes, tree, text_vectors=of_labels, seed=config.seed, threads=self.threads
+            X, Y, sizes, config.tree, text_vectors=of_labels, seed=config.seed, threads=self.threads
         )
 
     def _checkpoint_name(
@@ -213,8 +210,8 @@ class NeuralMethod(Method):
     def _weigh_labels(self, dataset: Dataset) -> None:
         assert self.network is not None
         weights = inverse_propensity(dataset.label_counts[self.used], len(dataset))
-        head = getattr(self.network, "head", None)
-        if not isinstance(head, Head):
+        head = self.network.label_head
+        if head is None:
             raise ConfigError(f"{self.name} weights all labels equally: leave out label_weights")
         head.of_labels.label_weights = torch.from_numpy((weights / weights.mean()).astype(np.float32))
 
@@ -319,9 +316,9 @@ class NeuralMethod(Method):
         config = self.config
         self.used = np.array(arrays["used"], np.int64).reshape(-1)
         if not len(self.used) or self.used.min() < 0 or self.used.max() >= len(self.known_labels):
-            raise ModelError("the labels that the network scores are not those of the model: train it again")
+            raise ModelError("the network's labels do not match the model's: retrain the model")
         self.reader = config.stored_reader(arrays)
-        if config.clustering is not None:
+        if isinstance(config, ClusterConfig):
             self.clusters = LabelClusters.from_state(arrays, len(self.used))
         self.network = self._build(len(self.used), trained=True)
         load_weights(self.network, under_prefix("network", arrays), "network")

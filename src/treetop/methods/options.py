@@ -21,5 +21,5 @@ def check_options(options: Iterable[str], known: list[str], what: str) -> None:
     for name in options:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known) or 'none'}"
+            hint = f"did you mean {near[0]!r}?" if near else f"its options: {', '.join(known) or 'none'}"
             raise ConfigError(f"{what} has no option {name!r}; {hint}")

@@ -147,13 +147,15 @@ class Stack:
         curves = []
         plain = typed(arrays, {"missing": np.float64, "bias": np.float64, "bounded": np.int8})
         if [len(plain[name]) for name in ("missing", "bias", "bounded")] != [members, 1, members + 1]:
-            raise ModelError("the stacked rule was fitted for a different number of members: train it again")
+            raise ModelError(
+                "the stacked rule was fitted for a different number of members: retrain the ensemble"
+            )
         for number in range(members + 1):
             types = {"knots": np.float64, "values": np.float64}
             own = typed(under_prefix(f"curve{number}", arrays), types)
             curve = Curve(**own, bounded=bool(plain["bounded"][number]))
             if len(curve.knots) != len(curve.values) or not (np.diff(curve.knots) > 0).all():
-                raise ModelError(f"curve {number + 1} of the stacked rule is damaged: train it again")
+                raise ModelError(f"curve {number + 1} of the stacked rule is damaged: retrain the ensemble")
             curves.append(curve)
         return cls(curves, plain["missing"], float(plain["bias"][0]))
 

@@ -38,9 +38,9 @@ def checked_statistics(data: Mapping[str, Any]) -> dict[str, Any]:
     for given, kinds, what in expected:
         for name, kind in kinds.items():
             if not isinstance(given, Mapping) or not isinstance(given.get(name, ...), kind):
-                raise ModelError(f"the manifest has no valid {name!r} of the {what}: train it again")
+                raise ModelError(f"the manifest has no valid {name!r} for the {what}: retrain the model")
     if data["examples"] < 1:
         raise ModelError(
-            f"the manifest says the model was trained on {data['examples']} examples: train it again"
+            f"the manifest says the model was trained on {data['examples']} examples: retrain the model"
         )
     return dict(data)

@@ -50,8 +50,8 @@ class TreeLinearConfig(FeatureConfig):
         scale = self.linear.transforms(1)[0]
         if self.trees > 1 and (scale == "raw" or scale.startswith("log-")):
             raise ConfigError(
-                f"several trees average scores from 0 to 1, which transform={scale} does not return: set"
-                " trees=1, or another transform"
+                f"averaging several trees needs scores from 0 to 1, which transform={scale} does not return:"
+                " set trees=1, or another transform"
             )
 
 
@@ -68,7 +68,7 @@ class TreeLinear(Method):
 
     @property
     def takes_texts(self) -> bool:
-        return self.features.tfidf is not None
+        return self.features.of_texts
 
     @property
     def tree(self) -> LabelTree:
@@ -89,12 +89,10 @@ class TreeLinear(Method):
         self.forest = self._fit_forest(dataset, X, tree, negatives)
 
     def _fit_features(self, dataset: Dataset) -> sparse.csr_matrix:
-        self.features, X = TextFeatures.fit(dataset, self.config.tfidf, threads=self.threads)
-        self._keep(X, dataset.Y)
+        self.features, X = TextFeatures.fit(
+            dataset, self.config.tfidf, keeps_data=self.config.keep_data, threads=self.threads
+        )
         return X
-
-    def _keep(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
-        self.features.kept = (X, Y) if self.config.keep_data else None
 
     def _fit_forest(
         self,
@@ -133,7 +131,7 @@ class TreeLinear(Method):
             new, old, name=self.name, count=self.statistics["examples"], threads=self.threads
         )
         self._grow(new, X, Y, known, self.config.update.with_limits(new_positives, new_examples))
-        self._keep(X, Y)
+        self.features.keep(X, Y)
 
     def _grow(
         self, dataset: Dataset, X: sparse.csr_matrix, Y: sparse.csr_matrix, known: int, limits: UpdateConfig

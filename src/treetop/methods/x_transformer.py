@@ -22,6 +22,7 @@ from scipy import sparse
 from ..arrays import under_prefix, with_prefix
 from ..config import part, setting
 from ..data import Dataset
+from ..deprecation import renamed_attribute
 from ..errors import ConfigError, ModelError
 from ..features import Tfidf, fitted_tfidf
 from ..features.joined import Vectors, joined, side_by_side
@@ -41,7 +42,10 @@ from .fine_tuning import inference_settings, prediction_vectors, training_log, t
 from .matcher import Matcher
 from .network_config import JoinedFeaturesConfig
 
-X_SPACE: SearchSpace = COST_SPACE | {"training.learning_rate": (5e-5, 1e-4, 2e-4), "beam": (5, 10, 20)}
+X_SPACE: SearchSpace = COST_SPACE | {
+    "training.learning_rate": (5e-5, 1e-4, 2e-4),
+    "cluster_beam": (5, 10, 20),
+}
 INDEXES = ("pifa-tfidf", "pifa-neural", "label-text")
 
 
@@ -49,7 +53,7 @@ INDEXES = ("pifa-tfidf", "pifa-neural", "label-text")
 class XTransformerConfig(JoinedFeaturesConfig):
     """Settings of X-Transformer."""
 
-    epochs: int = setting(5, "passes of the matcher over the training examples", at_least=0)
+    epochs: int = setting(5, "passes over the training examples to train the matcher", at_least=0)
     steps: int = setting(0, "optimizer steps of the matcher, instead of epochs; 0: use epochs", at_least=0)
     index: str = setting(
         "pifa-tfidf",
@@ -60,17 +64,17 @@ class XTransformerConfig(JoinedFeaturesConfig):
     clusters: int = setting(
         0, "number of label clusters; 0: a power of two, with 50 to 100 labels each", at_least=0
     )
-    beam: int = setting(10, "beam width: clusters whose labels are ranked", at_least=1)
+    cluster_beam: int = setting(10, "beam width: clusters whose labels are ranked", at_least=1)
     loss: str = setting("squared-hinge", "loss of the matcher", choices=("squared-hinge", "bce"))
     combine: str = setting(
         "ranker",
         "score of a label: the ranker's alone, or times its cluster's",
         choices=("ranker", "product"),
     )
-    tree: TreeConfig = part(TreeConfig(), "how labels are clustered")
+    tree: TreeConfig = part(TreeConfig(), "clustering of the labels")
     linear: LinearConfig = part(LinearConfig(negatives=("tfn+man",), threshold=0.01), "the rankers")
 
-    renamed: ClassVar = JoinedFeaturesConfig.renamed | {"visited": "beam"}
+    renamed: ClassVar = JoinedFeaturesConfig.renamed | {"visited": "cluster_beam"}
 
 
 class XTransformer(Method):
@@ -90,6 +94,8 @@ class XTransformer(Method):
     tree: LabelTree | None = None
     matcher: Matcher | None = None
     rankers: SingleLevel | None = None
+
+    n_features = renamed_attribute("n_features", "rankers.weights.n_features")
 
     def _fit(self, dataset: Dataset) -> None:  # type: ignore[override]
         config, Y, threads = self.config, dataset.Y, self.threads
@@ -164,7 +170,7 @@ class XTransformer(Method):
         scheme = self.config.linear.schemes(1)[0]
         parts = [true] if "tfn" in scheme else []
         if "man" in scheme:
-            indptr, nodes, _ = self.matcher.best(vectors, self.config.beam)
+            indptr, nodes, _ = self.matcher.best(vectors, self.config.cluster_beam)
             ones = np.ones(len(nodes), np.float32)
             matched = sparse.csr_matrix((ones, nodes, indptr), shape=true.shape)
             matched.sort_indices()
@@ -181,7 +187,7 @@ class XTransformer(Method):
         return self.rankers.rank(
             joined(X, vectors, self.config.use),
             k,
-            start=self.matcher.best(vectors, self.config.beam),
+            start=self.matcher.best(vectors, self.config.cluster_beam),
             labels=self.tree.labels,
             threads=self.threads,
         )
@@ -206,7 +212,9 @@ class XTransformer(Method):
         self.tree = LabelTree.from_state(under_prefix("tree", arrays))
         self.tree.check_ids(len(self.known_labels))
         if self.tree.depth != 2:
-            raise ModelError("the label tree of the model has no single level of clusters: train it again")
+            raise ModelError(
+                "the label tree of the model does not have exactly one level of clusters: retrain the model"
+            )
         clusters, width = self.tree.sizes[0], self.encoder.encoder.width
         self.matcher = Matcher.from_state(under_prefix("head", arrays), clusters=clusters, width=width)
         self.rankers = SingleLevel.from_state(

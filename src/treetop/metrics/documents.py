@@ -174,7 +174,7 @@ def parse_metric(text: str) -> tuple[str, int]:
 
 
 def check_ks(ks: Sequence[int]) -> None:
-    """Refuses ranks that do not exist."""
+    """Rejects ranks that do not exist."""
     if not ks or min(ks) < 1:
         raise ConfigError(f"ks must be one or more numbers of at least 1, not {tuple(ks)!r}")
 

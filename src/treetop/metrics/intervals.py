@@ -173,7 +173,7 @@ def holm(p_values: Sequence[float], of: int | None = None) -> list[float]:
     order = np.argsort(p, kind="stable")
     tests = len(p) if of is None else of
     if tests < len(p):
-        raise ConfigError(f"{len(p)} tests cannot be picked from {tests}: of must be the number of all tests")
+        raise ConfigError(f"of must be at least the number of p-values, {len(p)}, not {tests}")
     factors = tests - np.arange(len(p))
     corrected = np.empty(len(p))
     corrected[order] = np.minimum(np.maximum.accumulate(factors * p[order]), 1)

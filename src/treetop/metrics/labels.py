@@ -172,7 +172,7 @@ def by_frequency(
     *borders, last = buckets.values()
     closed = [border for border in borders if border is not None]
     if last is not None or len(closed) < len(borders) or closed != sorted(set(closed)):
-        raise ConfigError(f"the borders of buckets must rise and end with None, not {list(buckets.values())}")
+        raise ConfigError(f"bucket borders must increase and end with None, not {list(buckets.values())}")
     matched = match_truth(predictions, truth, max(ks), train=train, train_counts=train_counts)
     assert matched.train_counts is not None
     # Bucket b holds the counts in (closed[b - 1], closed[b]].

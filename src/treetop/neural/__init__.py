@@ -1,1 +1,1 @@
-"""Room 5: texts and labels → networks. One training loop serves them all. Needs torch."""
+"""Texts and labels → networks. One training loop serves them all. Needs torch."""

@@ -33,7 +33,7 @@ def load_weights(module: nn.Module, arrays: Mapping[str, npt.NDArray], whose: st
     for name, value in own.items():
         if name not in arrays or arrays[name].shape != value.shape:
             raise ModelError(
-                f"the weights {name!r} of the {whose} are missing or have the wrong shape: train it again"
+                f"the weights {name!r} of the {whose} are missing or have the wrong shape: retrain the model"
             )
     module.load_state_dict({name: to_tensor(arrays[name]) for name in own})
     module.eval()

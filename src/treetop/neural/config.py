@@ -20,11 +20,11 @@ class TrainingConfig(Config):
     optimizer: str = setting("adamw", "optimizer", choices=("adamw", "adam", "sgd"))
     learning_rate: float = setting(1e-3, "peak learning rate", above=0)
     rates: tuple[str, ...] = setting(
-        (), "learning rates of single parts of the network, as part=rate: head=0.001,words=0.0001"
+        (), "learning rates for parts of the network, such as head=0.001,words=0.0001"
     )
     weight_decay: float = setting(0.0, "weight decay; biases and normalisation weights have none", at_least=0)
     decays: tuple[str, ...] = setting(
-        (), "weight decays of single parts of the network, as part=decay: head=0.005,words=0"
+        (), "weight decays for parts of the network, such as head=0.005,words=0"
     )
     momentum: float = setting(0.9, "SGD momentum; ignored by Adam and AdamW", at_least=0, at_most=1)
     schedule: str = setting(
@@ -62,11 +62,11 @@ class TrainingConfig(Config):
     average_from: float = setting(0.5, "share of the training after which swa starts", at_least=0, at_most=1)
     average_every: int = setting(
         0,
-        "steps between snapshots of swa; 0: one at the end of every epoch",
+        "steps between swa snapshots; 0: one at the end of every epoch",
         at_least=0,
     )
     ema_decay: float = setting(
-        0.999, "decay of ema: share of the average kept at each step", at_least=0, at_most=1
+        0.999, "ema decay: share of the average kept at each step", at_least=0, at_most=1
     )
     validation: float = setting(
         0.0, "share of the examples held out as validation set, to find the best epoch; 0: none",
@@ -77,7 +77,7 @@ class TrainingConfig(Config):
         0, "stop after this many epochs without improvement on the validation set; 0: never", at_least=0
     )
     save_every: float = setting(
-        600.0, "seconds between checkpoints, which --resume continues from; every epoch ends with one too",
+        600.0, "seconds between checkpoints, from which --resume continues; each epoch also ends with one",
         at_least=0,
     )  # fmt: skip
     graphs: bool = setting(True, "record training steps once and replay them on a GPU (CUDA graphs)")
@@ -124,6 +124,6 @@ def _by_part(whole: str, noun: str, items: tuple[str, ...], *, zero: bool) -> di
             value = math.nan
         if not name.strip() or not 0 <= value < math.inf or (value == 0 and not zero):
             limit = "of at least 0" if zero else "above 0"
-            raise ConfigError(f"{whole} must be given as part={noun}, with a {noun} {limit}, not {item!r}")
+            raise ConfigError(f"{whole} must have the form part={noun}, with a {noun} {limit}, not {item!r}")
         numbers[name.strip()] = value
     return numbers

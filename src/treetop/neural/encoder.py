@@ -217,7 +217,7 @@ def rebuilt(config: EncoderConfig, arrays: Mapping[str, npt.NDArray]) -> Encoder
             transformer: Any = transformers.AutoModel.from_config(shape, **attention_of(config))  # type: ignore[no-untyped-call]
         return Encoder(transformer.float(), config, int(described["padding"]))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ModelError(f"the encoder of the model is damaged ({error}): train it again") from None
+        raise ModelError(f"the encoder of the model is damaged ({error}): retrain the model") from None
 
 
 def attention_of(config: EncoderConfig) -> dict[str, str]:

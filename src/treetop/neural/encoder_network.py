@@ -30,6 +30,10 @@ class HeadedEncoder(Network):
         self.encoder = encoder
         self.head: Head = head
 
+    @property
+    def label_head(self) -> Head:
+        return self.head
+
     def seen(self, batch: Batch) -> Any:
         """The input of the head: one vector per text, or several."""
         return self.encoder(batch)

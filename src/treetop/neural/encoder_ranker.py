@@ -90,5 +90,5 @@ class EncoderRanker:
         known = ranker.model.n_features
         seen = ranker.tfidf.n_features + network.encoder.width_of_last(options.layers)
         if known != seen:
-            raise ModelError(f"its rankers expect {known:,} features but get {seen:,}: train it again")
+            raise ModelError(f"its rankers expect {known:,} features but get {seen:,}: retrain the model")
         return cls(ranker, options)

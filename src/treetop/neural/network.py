@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from torch import Tensor, nn
 
 from .batches import Batch
+from .heads import Head
 
 
 class Network(nn.Module, ABC):
@@ -24,6 +25,11 @@ class Network(nn.Module, ABC):
     @abstractmethod
     def top(self, batch: Batch, k: int) -> tuple[Tensor, Tensor]:
         """``scores, labels`` of the ``k`` best labels of every text, best first."""
+
+    @property
+    def label_head(self) -> Head | None:
+        """The layer whose biases and label weights can be set before training, if there is one."""
+        return None
 
     @property
     def fixed_width(self) -> int | None:

@@ -156,7 +156,7 @@ def _check_parts(module: nn.Module, setting: str, named: Iterable[str]) -> None:
     for part in named:
         if not any(part in pieces for pieces in parameters):
             listed = ", ".join(sorted({pieces[0] for pieces in parameters}))
-            raise ConfigError(f"{setting}: the network has no part {part!r}; there are: {listed}")
+            raise ConfigError(f"{setting}: the network has no part {part!r}; choose from {listed}")
 
 
 def _is_one_dimensional(parameter: nn.Parameter) -> bool:

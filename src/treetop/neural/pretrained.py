@@ -50,7 +50,7 @@ def pretrained(config: EncoderConfig, longest: int) -> tuple[Encoder, Tokenizer]
         raise ConfigError(f"encoder: {name!r} has no fast tokenizer: choose another encoder")
     if not set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens):
         raise ConfigError(
-            f"encoder: {name!r} has no vocabulary: add its tokenizer.json, vocab.txt or the like"
+            f"encoder: {name!r} has no vocabulary: add its tokenizer.json, vocab.txt or similar"
         )
     lacking = sorted(
         key for key in found["missing_keys"] if config.pooling == "pooler" or "pooler" not in key
@@ -71,7 +71,7 @@ def pretrained(config: EncoderConfig, longest: int) -> tuple[Encoder, Tokenizer]
     marks = tokenizer.num_special_tokens_to_add(pair=False)
     if longest <= marks:
         raise ConfigError(
-            f"max_length={longest}: the encoder {name!r} adds {marks} tokens to a text's own:"
+            f"max_length={longest}: the encoder {name!r} adds {marks} special tokens to each text:"
             " raise max_length"
         )
     padding = 0 if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
@@ -82,14 +82,17 @@ def pretrained(config: EncoderConfig, longest: int) -> tuple[Encoder, Tokenizer]
 def _check_kind(transformer: Transformer, config: EncoderConfig) -> None:
     name, settings = config.encoder, transformer.config
     if getattr(settings, "is_encoder_decoder", False):
-        raise ConfigError(f"encoder: {name!r} has a decoder too ({settings.model_type}): choose one without")
+        raise ConfigError(
+            f"encoder: {name!r} also has a decoder ({settings.model_type}): choose an encoder-only model"
+        )
     if not hasattr(settings, "hidden_size") or not hasattr(settings, "num_hidden_layers"):
         raise ConfigError(
             f"encoder: {name!r} is not a text-only transformer ({settings.model_type}): choose another"
         )
     if config.pooling == "cls" and _first_token_is_blind(transformer):
         raise ConfigError(
-            f"pooling=cls: the first token of {name!r} does not see those after it: set mean or last"
+            f"pooling=cls: the first token of {name!r} does not attend to later tokens: set pooling=mean or"
+            " last"
         )
 
 
@@ -134,8 +137,8 @@ def _not_loaded(name: str, local: Path, error: Exception) -> ConfigError:
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
     if local.is_dir():
         return ConfigError(
-            f"encoder: the folder {name} does not contain a transformer ({reason}): give that of a"
-            " downloaded model"
+            f"encoder: the folder {name} does not contain a transformer ({reason}): give the"
+            " folder of a downloaded model"
         )
     return ConfigError(
         f"encoder: {name!r} is not a local folder and could not be downloaded from the hub ({reason}): check"

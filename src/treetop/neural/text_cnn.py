@@ -108,6 +108,10 @@ class TextCNN(Network):
     def fixed_width(self) -> int | None:
         return self.length if self.config.needs_fixed_length else None
 
+    @property
+    def label_head(self) -> LabelHead:
+        return self.head
+
     def forward(self, batch: Batch) -> Tensor:
         assert batch.positives is not None
         return self.head.loss(self.encode(batch), batch.positives)

@@ -73,4 +73,4 @@ class Tokenizer:
             metadata: dict[str, Any] = json.loads(np.ascontiguousarray(arrays["tokenizer"]).tobytes())
             return cls(metadata["tokenizer"], int(metadata["padding"]))
         except (ValueError, KeyError, TypeError) as error:
-            raise ModelError(f"the tokenizer is damaged ({error}): train it again") from None
+            raise ModelError(f"the tokenizer is damaged ({error}): retrain the model") from None

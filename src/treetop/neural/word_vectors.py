@@ -34,7 +34,7 @@ def read_vectors(path: Path, words: list[str], dimension: int) -> Vectors:
     found = _of_tensors(path, places) if is_table else _of_text(path, places, dimension)
     if not len(found[0]):
         raise DataError(
-            f"{path}: has vectors for none of the {len(words):,} words of the texts: choose other vectors"
+            f"{path}: has no vector for any of the {len(words):,} words in the texts: choose other vectors"
         )
     if found[1].shape[1] != dimension:
         raise ConfigError(

@@ -42,7 +42,9 @@ class WordsConfig(Config):
     max_words: int | None = setting(
         None, "maximum vocabulary size; keeps the most frequent words; none: all words", at_least=1
     )
-    vocabulary: str | None = setting(None, "file with one word per line: ignore all others", names_file=True)
+    vocabulary: str | None = setting(
+        None, "vocabulary file with one word per line; all other words are ignored", names_file=True
+    )
     unknown: str = setting(
         "mark", "treatment of words outside the vocabulary: one shared vector (mark), or left out (drop)",
         choices=("mark", "drop"),
@@ -54,7 +56,7 @@ class WordsConfig(Config):
         names_file=True,
     )
     spread: float = setting(0.1, "standard deviation of random word vectors", above=0)
-    trainable: bool = setting(True, "train the word vectors too; false: keep them as they are")
+    trainable: bool = setting(True, "train the word vectors too; false: freeze them")
 
     def tfidf(self) -> TfidfConfig:
         """The settings under which the vocabulary is counted."""
@@ -142,7 +144,7 @@ class Words:
         if "kept" in arrays:
             kept = np.asarray(arrays["kept"], np.int32).reshape(-1)
             if len(kept) and (kept.min() < 0 or kept.max() >= tfidf.n_features):
-                raise DataError("the vocabulary of the model is damaged: train it again")
+                raise DataError("the vocabulary of the model is damaged: retrain the model")
         return cls(config, tfidf, kept)
 
 

@@ -134,8 +134,8 @@ def evidence_of_models(
             training = TrainingCounts(name, model.labels, model.label_counts, model.statistics["examples"])
         if model.labels != training.labels or not np.array_equal(model.label_counts, training.counts):
             notes.append(
-                f"{name} was trained on other data: label frequencies are those of {training.source} for all"
-                " models."
+                f"{name} was trained on different data: label frequencies are those of {training.source} for"
+                " all models."
             )
         texts = _label_names(model.labels, model.label_texts) | texts
     return Evidence.of(models, truth, training=training, label_texts=texts, notes=notes, **options)

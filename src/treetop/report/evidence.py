@@ -206,7 +206,7 @@ class Evidence:
 
 
 def check_truth(truth: Dataset) -> None:
-    """Refuses test data that cannot be evaluated on."""
+    """Rejects test data that cannot be evaluated on."""
     if not len(truth):
         raise DataError(f"{truth.source}: no texts to evaluate on; give a labelled test set")
     if truth.Y is None or not truth.Y.nnz:

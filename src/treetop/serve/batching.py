@@ -53,7 +53,7 @@ class Batcher:
         self._carried_over: Job | None = None
         """Taken from the queue, but too large for the batch being filled."""
         self.waiting = 0
-        """Texts not answered yet; changed on the event loop only."""
+        """Texts still waiting for a result; changed on the event loop only."""
         self.seconds_per_text = 0.0
         self._thread = threading.Thread(target=self._work, name="treetop-batches", daemon=True)
         self._thread.start()

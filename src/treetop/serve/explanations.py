@@ -28,7 +28,7 @@ def explained_predictions(
     """The response of POST /v1/predict with ``explain``.
 
     Explains ``max_explained`` labels, the same number for each text. Raises TimeoutError after ``deadline``
-    (monotonic clock), when the client has its answer already.
+    (monotonic clock), when the client already has its response.
     """
     per_text = max(1, max_explained // len(texts))
     left = max_explained

@@ -72,7 +72,7 @@ def connect(path: Path) -> sqlite3.Connection:
         connection.execute("SELECT id, created, model, text, accepted, rejected, added FROM feedback LIMIT 1")
     except sqlite3.Error as error:
         raise TreetopError(
-            f"{path}: cannot store feedback there ({error}); choose another file with --feedback"
+            f"{path}: cannot store feedback in this file ({error}); choose another file with --feedback"
         ) from None
     return connection
 

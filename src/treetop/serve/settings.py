@@ -24,7 +24,7 @@ class ServeConfig(Config):
         None, "device of a network: cuda, cuda:1, mps or cpu; by default the first available"
     )
     int8: bool = setting(False, "8-bit weights for transformers on the CPU, which is faster")
-    feedback: str = setting("feedback.sqlite", "SQLite file that stores feedback; none: feedback is refused")
+    feedback: str = setting("feedback.sqlite", "SQLite file that stores feedback; none: feedback is rejected")
     api_keys: str = setting("none", "file of API keys, one per line; every request must carry one of them")
     allow_host: tuple[str, ...] = setting(
         (),
@@ -40,10 +40,10 @@ class ServeConfig(Config):
     timeout: float = setting(
         10.0, "time limit in seconds for a request to arrive, and again for its response", above=0
     )
-    drain: float = setting(30.0, "seconds that running requests get at shutdown", at_least=0)
+    drain: float = setting(30.0, "seconds to let running requests finish at shutdown", at_least=0)
     batch: int = setting(64, "maximum texts per prediction batch", at_least=1)
     batch_wait: float = setting(
-        0.0, "milliseconds to wait for more texts to join a batch", at_least=0, at_most=1000
+        0.0, "milliseconds to wait for more texts before a batch starts", at_least=0, at_most=1000
     )
     max_waiting: int = setting(
         256, "maximum texts waiting for a prediction; further requests get status 429", at_least=1

@@ -52,7 +52,7 @@ class TreetopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_scores : int, default=100
         Number of scored labels per row in a sparse `decision_function`.
     text : str or list of str, default="text"
-        The text column of a frame; several are joined, a line each.
+        The text column of a frame; several are joined, each on its own line.
     n_jobs : int or None, default=None
         Number of threads; -1 for all cores. None: the setting ``threads``, which defaults to all cores. Only
         the last bits of networks depend on it.

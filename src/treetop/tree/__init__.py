@@ -1,4 +1,4 @@
-"""Room 3: label vectors → `LabelTree`."""
+"""Label vectors → `LabelTree`."""
 
 from .building import build_tree, member_seeds, trees_of
 from .config import FROM_EXAMPLES, ClusteringConfig, TreeConfig

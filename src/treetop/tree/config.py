@@ -10,14 +10,16 @@ from ..errors import ConfigError
 FROM_EXAMPLES = ("pifa", "co-occurrence", "both")
 """Label vectors from the training examples; the others need label texts."""
 MANY = 100_000
-"""Labels from which on an unbalanced tree without a given depth has a third level of clusters."""
+"""With at least this many labels, an unbalanced tree without a given depth has a third level of clusters."""
 
 
 @dataclass(frozen=True)
 class ClusteringConfig(Config):
     """Label clustering, whatever the shape of the tree."""
 
-    spherical: bool = setting(True, "cluster by cosine to normalised centres; false: by distance to means")
+    spherical: bool = setting(
+        True, "cluster by cosine similarity to normalised centres; false: by distance to means"
+    )
     iterations: int = setting(20, "maximum k-means iterations", at_least=1)
     vectors: str = setting(
         "pifa",
@@ -62,10 +64,14 @@ class TreeConfig(ClusteringConfig):
         None, "maximum clusters on the first level of a balanced tree; none: as branching", at_least=1
     )
     levels: tuple[int, ...] | None = setting(
-        None, "clusters on each level from the top, as 16-256; replaces branching and leaf_size", at_least=1
+        None,
+        "clusters on each level from the top, such as 16-256; replaces branching and leaf_size",
+        at_least=1,
     )
     depth: int | None = setting(
-        3, f"maximum cluster levels of an unbalanced tree; none: 2, or 3 from {MANY:,} labels on", at_least=1
+        3,
+        f"maximum cluster levels of an unbalanced tree; none: 2, or 3 with {MANY:,} labels or more",
+        at_least=1,
     )
 
     def check(self) -> None:
@@ -75,7 +81,7 @@ class TreeConfig(ClusteringConfig):
             return
         if list(self.levels) != sorted(set(self.levels)):
             raise ConfigError(
-                f"levels must grow from the top, not {'-'.join(map(str, self.levels))}: smallest first"
+                f"levels must increase from the top, not {'-'.join(map(str, self.levels))}: smallest first"
             )
         if self.kind != "balanced":
             raise ConfigError(

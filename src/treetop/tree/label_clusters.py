@@ -89,10 +89,12 @@ class LabelClusters:
         nodes = 1
         for level in parents:
             if not len(level) or not 0 <= level.min() <= level.max() < nodes:
-                raise ModelError("the levels of the label tree do not fit together: train it again")
+                raise ModelError("the levels of the label tree are inconsistent: retrain the model")
             nodes = len(level)
         if not parents or nodes != labels:
-            raise ModelError("the label tree does not fit the labels that the network scores: train it again")
+            raise ModelError(
+                "the label tree does not match the labels that the network scores: retrain the model"
+            )
         return cls(parents)
 
 

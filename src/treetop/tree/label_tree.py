@@ -31,7 +31,7 @@ class LabelTree:
         nodes = 1
         for offsets in self.offsets:
             if len(offsets) != nodes + 1 or offsets[0] != 0 or (np.diff(offsets) < 0).any():
-                raise DataError("the levels of the label tree do not fit together")
+                raise DataError("the levels of the label tree are inconsistent")
             nodes = int(offsets[-1])
         if nodes != len(self.labels):
             raise DataError(f"the label tree has {nodes:,} leaves for {len(self.labels):,} labels")

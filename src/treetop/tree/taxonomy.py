@@ -21,6 +21,6 @@ def read_taxonomy(path: str | os.PathLike[str]) -> dict[str, str | None]:
                 raise DataError(f"{path} line {number}: expected node<TAB>parent")
             if parents.setdefault(node, above) != above:
                 raise DataError(
-                    f"{path} line {number}: {node!r} has another parent already, {parents[node]!r}: keep one"
+                    f"{path} line {number}: {node!r} already has another parent, {parents[node]!r}: keep one"
                 )
     return parents

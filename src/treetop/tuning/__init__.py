@@ -1,4 +1,4 @@
-"""The tuning room: a method, its search space and a `Dataset` → `Tuning`, trials and the best settings."""
+"""A method, its search space and a `Dataset` → `Tuning`, trials and the best settings."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def tune(
     tuning = Tuning(method, metric, task.fixed, task.space, found)
     if not tuning.ranked:
         errors = [trial.error for trial in found if trial.error is not None]
-        raise ConfigError(f"no trial of {method} completed, out of {len(found)}; last error: {errors[-1]}")
+        raise ConfigError(f"no trial of {method} completed ({len(found)} tried); last error: {errors[-1]}")
     return tuning
 
 

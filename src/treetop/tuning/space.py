@@ -41,7 +41,7 @@ def _converted(config: Config, name: str, values: Values) -> Values:
         try:
             return config.replace_settings({full: value}).value(full)
         except ConfigError as error:
-            raise ConfigError(f"{full} cannot be tried with {value_text(value)}: {error}") from None
+            raise ConfigError(f"{full}={value_text(value)} cannot be tried: {error}") from None
 
     if not isinstance(values, Range):
         if not values:

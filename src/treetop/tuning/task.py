@@ -1,4 +1,4 @@
-"""What a tuning tries, and on which examples."""
+"""What a tuning run tries, and on which examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long the networks of a tuning train.
+"""How long networks train during tuning.
 
 With a constant learning rate every epoch does the same work, however many follow: a network is measured after
 each, and stops when it no longer improves. Any other network trains for all of its epochs, in the trial as in

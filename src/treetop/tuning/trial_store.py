@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _STUDY = "treetop"
 _ABOUT = {
     "method": "of another method",
-    "data": "of other data",
+    "data": "on other data",
     "validation": "with another validation set",
     "metric": "with another metric",
     "settings": "with other settings",

@@ -135,7 +135,7 @@ class _Arrays:
             or not indptr[-1] == len(indices) == len(data)
             or (np.diff(indptr) < 0).any()
         ):
-            raise DataError(f"{self._folder}: the arrays of {name} do not fit together; {_CONVERT_AGAIN}")
+            raise DataError(f"{self._folder}: the arrays of {name} are inconsistent; {_CONVERT_AGAIN}")
         checked = self.as_written(*(f"{name}.{part}" for part in _CSR))
         return around(indptr, indices, data, shape, checked=checked)
 
@@ -144,7 +144,7 @@ class _Arrays:
             return None
         buffer, offsets = (self._open(f"{name}.{part}", kind) for part, kind in _STRINGS.items())
         if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(buffer) or (np.diff(offsets) < 0).any():
-            raise DataError(f"{self._folder}: the arrays of {name} do not fit together; {_CONVERT_AGAIN}")
+            raise DataError(f"{self._folder}: the arrays of {name} are inconsistent; {_CONVERT_AGAIN}")
         return Strings(buffer, offsets)
 
     def as_written(self, *names: str) -> bool:
@@ -157,7 +157,7 @@ class _Arrays:
     def _open(self, name: str, kind: type[np.generic]) -> npt.NDArray[Any]:
         file = self._entries.get(name, {}).get("file")
         if not isinstance(file, str):
-            raise self.damaged(f"it has no file of {name}")
+            raise self.damaged(f"no file is recorded for {name}")
         path = self._folder / file
         if path.resolve().parent.parent != self._folder.resolve():
             raise self.damaged(f"{name} points outside the folder")

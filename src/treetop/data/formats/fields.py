@@ -20,7 +20,7 @@ def text_fields(text: Column, there: Collection[str]) -> list[str]:
 
 
 def join_texts(parts: Collection[str]) -> str:
-    """Several text fields as one text, a line each; empty ones are left out."""
+    """Several text fields as one text, each on its own line; empty ones are left out."""
     return "\n".join(part for part in parts if part)
 
 

@@ -2,7 +2,7 @@
 
 The path is the folder together with a split ("train" means ``trn``, "test" ``tst``), or the ``X.*.npz`` file;
 its labels and texts are next to it or one folder up. There may be features, texts or both. Labels are named
-"0", "1", … unless ``labels.txt`` names them, a line each; ``output-items.txt`` has the texts of the labels.
+"0", "1", … unless ``labels.txt`` names them, one per line; ``output-items.txt`` has the texts of the labels.
 Ids and groups are not written. Line breaks and tabs in a text become spaces.
 """
 

@@ -57,8 +57,7 @@ def calibration(evidence: Evidence) -> Section | None:
     if uncalibrated:
         blocks.append(
             Paragraph(
-                "Not probabilities, because they leave the range 0 … 1: the scores of"
-                f" {', '.join(uncalibrated)}."
+                f"Not probabilities, because they lie outside 0 … 1: the scores of {', '.join(uncalibrated)}."
             )
         )
     return Section("calibration", "Calibration", blocks)
