@@ -11,7 +11,8 @@ from tiny_bert import tiny_bert
 from treetop import Dataset
 from treetop.features.joined import joined
 from treetop.methods.fine_tuning import prediction_vectors
-from treetop.methods.x_transformer import XTransformer, default_clusters
+from treetop.methods.label_index import default_clusters
+from treetop.methods.x_transformer import XTransformer
 
 QUICK = {
     "encoder": tiny_bert(), "epochs": 3, "batch_size": 16, "max_length": 32, "learning_rate": 1e-3,
