@@ -70,8 +70,9 @@ class TreeModel:
                 config.threshold,
                 seed + level,
             )
-            name = checkpoints.name_of("level", source, *arrays, config.solver_settings(), config.weight_bits)
-            solver = _native.SolverOptions(**config.solver_settings())
+            settings = config.at_level(level, tree.depth).solver_settings()
+            name = checkpoints.name_of("level", source, *arrays, settings, config.weight_bits)
+            solver = _native.SolverOptions(**settings)
             waiting.append((name, _native.LevelProblem(rows, *arrays, solver)))
         model._train(waiting, threads)
         return model

@@ -18,7 +18,6 @@ from .. import checkpoints
 from ..arrays import under_prefix, with_prefix
 from ..data import Dataset
 from ..data.digest import data_digest, string_arrays
-from ..data.held_out import held_out_rows
 from ..deprecation import renamed_attribute
 from ..digests import digest_of
 from ..errors import ConfigError, ModelError
@@ -38,7 +37,7 @@ from ..strings import Strings
 from ..tree import LabelTree
 from ..tree.label_clusters import LabelClusters
 from .base import Method
-from .fine_tuning import TrainingTask, inference_settings, training_log, training_texts
+from .fine_tuning import TrainingTask, inference_settings, training_log, training_texts, with_validation
 from .network_config import ClusterConfig, LabelNetworkConfig
 
 if TYPE_CHECKING:
@@ -108,7 +107,7 @@ class NeuralMethod(Method):
         ``on_epoch`` is called with the log entry of every epoch; it may raise to end the training.
         """
         config, threads = self.config, self.threads
-        dataset, validation = self._with_validation(dataset, validation)
+        dataset, validation = with_validation(dataset, validation, config, self.name)
         device = chosen_device(config.device)
         texts = training_texts(dataset, self.name)
         assert dataset.Y is not None
@@ -146,21 +145,6 @@ class NeuralMethod(Method):
             progress = self._run_training(task, tokens, Y)
             self.ranker = self._fit_ranker(examples, Y, terms, device)
         self.training_log = training_log(progress, self.network.counts(), device, config)
-
-    def _with_validation(
-        self, dataset: Dataset, validation: Dataset | None
-    ) -> tuple[Dataset, Dataset | None]:
-        """The training examples, and the validation set: given, or held out as the settings say."""
-        training_texts(dataset, self.name)
-        training = self.config.training
-        if validation is None and training.validation:
-            kept, held_out = held_out_rows(dataset, training.validation, self.config.seed, "validation")
-            dataset, validation = dataset[kept], dataset[held_out]
-        if training.patience and validation is None:
-            raise ConfigError(
-                "patience needs held-out examples: set validation=0.1, or pass a validation set"
-            )
-        return dataset, validation
 
     def _ranker_terms(self, dataset: Dataset) -> Terms | None:
         """Features for the joined ranker, if there is one: those of the data, or TF-IDF.

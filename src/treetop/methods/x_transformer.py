@@ -30,14 +30,22 @@ from ..linear.single_level import SingleLevel
 from ..linear.tree_model import relevance_chain
 from ..neural.device import chosen_device
 from ..neural.text_encoder import TextEncoder
+from ..neural.training import OnEpoch
 from ..ranked import Ranked
 from ..search_space import SearchSpace
 from ..sparse import binarize, normalize_rows
 from ..tree import LabelTree
 from .base import Method
-from .fine_tuning import inference_settings, prediction_vectors, training_log, training_texts
+from .fine_tuning import (
+    inference_settings,
+    prediction_vectors,
+    training_log,
+    training_texts,
+    with_validation,
+)
 from .label_index import LabelIndex, LabelIndexConfig
 from .matcher import Matcher
+from .node_validation import NodeValidation
 
 X_SPACE: SearchSpace = COST_SPACE | {
     "training.learning_rate": (5e-5, 1e-4, 2e-4),
@@ -85,11 +93,23 @@ class XTransformer(Method):
     def needs_features(self) -> bool:
         return self.rankers is not None and not self.features.of_texts
 
-    def _fit(self, dataset: Dataset, *, tree: LabelTree | None = None) -> None:
-        """``tree``: your own clusters, one level above the labels."""
-        config, Y, threads = self.config, dataset.Y, self.threads
+    def _fit(
+        self,
+        dataset: Dataset,
+        *,
+        tree: LabelTree | None = None,
+        validation: Dataset | None = None,
+        on_epoch: OnEpoch | None = None,
+    ) -> None:
+        """``tree``: your own clusters, one level above the labels.
+
+        ``validation``: labelled texts that decide which epoch of the matcher is best. ``on_epoch`` is called
+        with the log entry of each of its epochs.
+        """
+        config, threads = self.config, self.threads
+        dataset, validation = with_validation(dataset, validation, config, self.name)
+        texts, Y = training_texts(dataset, self.name), dataset.Y
         assert Y is not None
-        texts = training_texts(dataset, self.name)
         device = chosen_device(config.device)
 
         self.encoder = TextEncoder.pretrained(config.transformer, config.max_length)
@@ -103,6 +123,18 @@ class XTransformer(Method):
         relevance, labels = relevance_chain(Y, self.tree)
         true = binarize(relevance)
 
+        held_out = None
+        if validation is not None:
+            held_out = NodeValidation(
+                validation,
+                dataset.labels,
+                self.tree,
+                self.encoder,
+                self.features,
+                config,
+                device,
+                threads=threads,
+            )
         self.matcher, progress, counts = Matcher.fit(
             self.encoder,
             tokens,
@@ -111,6 +143,8 @@ class XTransformer(Method):
             device,
             loss=config.loss,
             steps=config.steps,
+            validation=held_out,
+            on_epoch=on_epoch,
             threads=threads,
         )
         self.training_log = training_log(progress, counts, device, config)

@@ -22,13 +22,15 @@ from ..linear.config import COST_SPACE
 from ..linear.joined_ranker import USUAL_TREE, JoinedRanker
 from ..neural.device import chosen_device
 from ..neural.text_encoder import TextEncoder
+from ..neural.training import OnEpoch
 from ..ranked import Ranked
 from ..search_space import SearchSpace
 from ..strings import Strings
 from ..tree import FROM_EXAMPLES, LabelTree, TreeConfig, trees_of
 from .base import Method
-from .fine_tuning import prediction_vectors, training_log, training_texts
+from .fine_tuning import prediction_vectors, training_log, training_texts, with_validation
 from .level_tuning import LevelTuning, LevelTuningConfig
+from .node_validation import NodeValidation
 
 XR_SPACE: SearchSpace = COST_SPACE | {
     "training.learning_rate": (5e-5, 1e-4, 2e-4),
@@ -83,11 +85,23 @@ class XRTransformer(Method):
         assert self.ranker is not None
         return self.ranker.model.tree
 
-    def _fit(self, dataset: Dataset, *, tree: LabelTree | None = None) -> None:
-        """``tree``: your own tree for the fine-tuning; with ``refine=false`` for the rankers too."""
-        config, Y, threads = self.config, dataset.Y, self.threads
+    def _fit(
+        self,
+        dataset: Dataset,
+        *,
+        tree: LabelTree | None = None,
+        validation: Dataset | None = None,
+        on_epoch: OnEpoch | None = None,
+    ) -> None:
+        """``tree``: your own tree for the fine-tuning; with ``refine=false`` for the rankers too.
+
+        ``validation``: labelled texts that decide which epoch of each level is best. ``on_epoch`` is called
+        with the log entry of every epoch.
+        """
+        config, threads = self.config, self.threads
+        dataset, validation = with_validation(dataset, validation, config, self.name)
+        texts, Y = training_texts(dataset, self.name), dataset.Y
         assert Y is not None
-        texts = training_texts(dataset, self.name)
         device = chosen_device(config.device)
 
         self.encoder = TextEncoder.pretrained(config.transformer, config.max_length)
@@ -102,7 +116,14 @@ class XRTransformer(Method):
                 X, Y, config.tree, seeds=[config.seed], text_vectors=label_features, threads=threads
             )
 
-        tuning = LevelTuning(config, self.encoder, tokens, X, Y, tree, device, threads=threads)
+        held_out = None
+        if validation is not None:
+            held_out = NodeValidation(
+                validation, dataset.labels, tree, self.encoder, features, config, device, threads=threads
+            )
+        tuning = LevelTuning(
+            config, self.encoder, tokens, X, Y, tree, device, held_out, on_epoch=on_epoch, threads=threads
+        )
         vectors = tuning.run()
         self.training_log = training_log(tuning.progress, self.encoder.counts(), device, config)
 
