@@ -172,6 +172,8 @@ def test_members_have_their_own_settings():
     assert settings("lightxml/wiki10-31k", "roberta").training.average_every == 200
     assert settings("lightxml/wiki-500k", "bert-2").seed == 1
     assert settings("x-transformer/wiki-500k", "roberta-pifa-neural").index == "pifa-neural"
+    text = settings("x-transformer/wiki-500k", "bert-text-emb")
+    assert text.index == "text-emb" and text.index_encoder == "xlnet-large-cased"
     assert not any(
         member.settings["rankers"] for data in ("eurlex-4k", "wiki-500k")
         for member in find_recipe(f"lightxml/{data}").members
@@ -210,8 +212,8 @@ def test_members_of_an_ensemble():
     assert recipe.make().config.transformer.encoder == "bert-base-uncased"
     xlnet = recipe.make("xlnet", max_length=64).config
     assert xlnet.transformer.encoder == "xlnet-base-cased" and xlnet.transformer.pooling == "last"
-    assert xlnet.max_length == 64 and xlnet.linear.cost_negative == 4
-    assert recipe.make("roberta").config.linear.cost_negative == 1
+    assert xlnet.max_length == 64 and xlnet.linear.level_costs == ("1/2", "2/4")
+    assert recipe.make("roberta").config.linear.level_costs == ("1/2", "2/1")
     assert find_recipe("xr-transformer/wiki10-31k").member("xlnet").settings["steps"] == (400, 400, 200)
     assert len(find_recipe("x-transformer/wiki-500k").members) == 9
     with pytest.raises(ConfigError, match="no member 'robert'; did you mean 'roberta'"):

@@ -21,8 +21,8 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-from . import Benchmark, Inputs, Member, PublishedEncoder, Recipe
 from .papers import read_papers
+from .recipe import Benchmark, Inputs, Member, PublishedEncoder, Recipe
 from .rows import published_rows
 from .tables import published_tables
 

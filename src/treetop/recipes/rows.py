@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from . import ENSEMBLE, Member, PublishedScores
 from .papers import Paper, read_papers
+from .recipe import ENSEMBLE, Member, PublishedScores
 from .tables import PublishedTable, TableRow, is_metric, published_tables, table_numbers
 
 
