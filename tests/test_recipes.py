@@ -40,6 +40,7 @@ def test_every_recipe_is_sound(recipe):
     json.dumps(recipe.to_dict())
     assert (recipe.settings is None) == (recipe.settings_from is None) == (not recipe.members)
     assert (recipe.rule is None) == (len(recipe.members) < 2)
+    assert recipe.rule is None or method_class("ensemble").config_class(rule=recipe.rule)
     if recipe.method not in METHODS:
         with pytest.raises(ConfigError, match="treetop does not have the method"):
             recipe.make()
