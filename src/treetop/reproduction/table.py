@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..recipes import ENSEMBLE
+
 if TYPE_CHECKING:
     from ..recipes import Recipe
     from .run import Measured
@@ -26,7 +28,7 @@ class TableRow:
 def table_rows(recipe: Recipe, measured: Sequence[Measured]) -> list[TableRow]:
     """For every measured model its published rows, then what was measured; the ensemble first."""
     rows = []
-    for model in reversed(measured):
+    for model in sorted(measured, key=lambda one: one.name != ENSEMBLE):
         for row in recipe.published_of(model.name):
             title = model.name if row.model.startswith(model.name) else f"{model.name} ({row.model})"
             rows.append(
