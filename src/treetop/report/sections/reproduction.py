@@ -19,7 +19,9 @@ def reproduction(rows: Sequence[TableRow], differences: Sequence[str]) -> Sectio
 
     header, lines = cells(rows)
     shown: list[Row] = [[Cell(line[0]), *line[1:]] if line[1] == "measured" else line for line in lines]
-    blocks: list[Block] = [Table("Published and measured", header, shown, words=(0, 1, len(header) - 1))]
+    blocks: list[Block] = [
+        Table("Rows of the paper and of this run", header, shown, words=(0, 1, len(header) - 1))
+    ]
     if "training hours" in header:
         blocks.append(Paragraph(HOURS))
     if differences:
