@@ -289,7 +289,7 @@ def test_mistakes(data):
     for settings in ({"rule": "weighted"}, {"weights": (1, 2)}):
         with pytest.raises(ConfigError, match="must be used together"):
             Ensemble([FIRST, SECOND], **settings)
-    with pytest.raises(ConfigError, match="rule must be one of mean, rank, weighted, learned"):
+    with pytest.raises(ConfigError, match="rule must be one of mean, rank, sigmoid, softmax, weighted"):
         Ensemble([FIRST], rule="median")
     with pytest.raises(ModelError, match="rule of this ensemble has not been fitted yet"):
         Ensemble([FIRST, SECOND], rule="learned").predict("text")

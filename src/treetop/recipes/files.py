@@ -84,6 +84,7 @@ def _recipe(family: str, benchmark: Benchmark, content: Mapping[str, Any]) -> Re
         data_set=benchmark,
         members=members,
         rule=ensemble.get("rule") if len(members) > 1 else None,
+        depth=ensemble.get("depth"),
         inputs=Inputs(**content.get("inputs", {}) | entry.get("inputs", {})),
         settings_from=settings_from,
         notes=(*content.get("notes", ()), *entry.get("notes", ())),
