@@ -172,7 +172,9 @@ def test_an_ablation_with_rows_that_are_published_only(folder, tmp_path, capsys)
     words = ["reproduce", "xml-cnn/table-8/eurlex-4k", folder, "--output", tmp_path / "out"]
     rows = call(capsys, *words, *settings(small)).out.splitlines()
     assert sum("  published " in row for row in rows) == 5 and sum("  measured " in row for row in rows) == 2
-    call(capsys, "reproduce", "xml-cnn/table-8", folder).sentence(2, "needs the vocabulary", "--set words.vocabulary=")
+    call(capsys, "reproduce", "xml-cnn/table-8", folder).sentence(
+        2, "needs the vocabulary", "--set words.vocabulary="
+    )
 
 
 def test_mistakes(folder, train, test, capsys):
