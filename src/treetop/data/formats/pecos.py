@@ -9,13 +9,13 @@ Ids and groups are not written. Line breaks and tabs in a text become spaces.
 from __future__ import annotations
 
 import re
-import zipfile
 from pathlib import Path
 from typing import Any
 
 from scipy import sparse
 
 from ...errors import DataError
+from ...sparse import read_npz
 from ...strings import Strings
 from ...units import counted
 from ..dataset import Dataset, distinct_names, feature_matrix, label_matrix
@@ -48,8 +48,8 @@ def read(source: Input, options: ReadOptions) -> Dataset:
     texts_path = _first(places, f"X.{split}.txt")
     if Y_path is None and options.need_labels:
         raise DataError(f"{source.name}: no Y.{split}.npz next to X.{split}; labels are needed")
-    X = None if X_path is None else feature_matrix(_load(X_path), str(X_path))
-    Y = None if Y_path is None else label_matrix(_load(Y_path), str(Y_path))
+    X = None if X_path is None else feature_matrix(read_npz(X_path), str(X_path))
+    Y = None if Y_path is None else label_matrix(read_npz(Y_path), str(Y_path))
     texts = None if texts_path is None else _read_lines(texts_path)
     parts = [(X_path, X), (Y_path, Y), (texts_path, texts)]
     _check_rows([(path, _rows(part)) for path, part in parts if part is not None])
@@ -114,13 +114,6 @@ def _split_of(path: Path) -> str:
 
 def _first(folders: list[Path], name: str) -> Path | None:
     return next((found for folder in folders if (found := with_any_suffix(folder / name))), None)
-
-
-def _load(path: Path) -> Any:
-    try:
-        return sparse.load_npz(path)
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise DataError(f"{path}: not a sparse matrix saved by scipy ({error})") from None
 
 
 def _rows(part: Any) -> int:
