@@ -164,11 +164,13 @@ def _hold_out(
     examples: Dataset, validation: str, reading: LabelledReading, seed: int
 ) -> tuple[Dataset, Dataset]:
     """The examples to train on and those to validate on."""
+    from ..data.held_out import hold_out
+
     try:
         fraction = float(validation)
     except ValueError:
         return examples, reading.read_beside(Path(validation), "test")
-    return examples.split(fraction, seed=seed, by_group=examples.groups is not None)
+    return hold_out(examples, fraction, seed, "validation")
 
 
 def _own_tree(path: Path, examples: Dataset, classifier: Method) -> LabelTree:
