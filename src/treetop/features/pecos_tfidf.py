@@ -10,6 +10,7 @@ meta.json                        num_base_vect, norm_p (older folders lack it an
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -34,15 +35,14 @@ def read_pecos_tfidf(folder: Path) -> tuple[Tfidf, npt.NDArray[np.int64]]:
     options = read_object(base / "vectorizer" / "config.json", "kwargs")
     config = _config(options, norm, base / "vectorizer" / "config.json")
     terms, idf = _terms(base / "vectorizer" / "tfidf-model.txt", words)
-    # Fitted on the terms themselves. Words and shorter n-grams that only begin or end other terms get the
-    # idf 0, which leaves weights and norms as they are.
-    tfidf = Tfidf(config).fit(Strings.of(terms))
+    if any(not config.ngram_min <= term.count(" ") + 1 <= config.ngram_max for term in terms):
+        raise ModelError(f"{base / 'vectorizer'}: a term is longer or shorter than ngram_range; {COPY_AGAIN}")
+    # Fitted on the terms themselves; without idf, since a term of all texts would be left out. Words and n-grams
+    # that are only parts of other terms get the idf 0, which leaves weights and norms as they are.
+    tfidf = Tfidf(dataclasses.replace(config, idf=None)).fit(Strings.of(terms))
     columns = np.array([tfidf.vocabulary.position(term) for term in terms], np.int64)
-    if (columns < 0).any() or len(np.unique(columns)) < len(columns):
-        raise ModelError(
-            f"{base / 'vectorizer'}: a term occurs twice or has another length than ngram_range says;"
-            f" {COPY_AGAIN}"
-        )
+    if len(np.unique(columns)) < len(columns):
+        raise ModelError(f"{base / 'vectorizer'}: a term occurs twice; {COPY_AGAIN}")
     weights = np.zeros(tfidf.n_features, np.float32)
     weights[columns] = idf if options.get("use_idf", True) else 1
     return Tfidf.from_state(config, dict(tfidf.state()) | {"idf": weights}), columns
@@ -132,9 +132,9 @@ def _terms(path: Path, words: Mapping[int, str]) -> tuple[list[str], npt.NDArray
 def _lines(path: Path) -> list[tuple[int, str]]:
     """The numbered lines after the first, which has their number."""
     try:
-        lines = path.read_bytes().decode().removesuffix("\n").split("\n")
-        if int(lines[0]) != len(lines) - 1:
-            raise ValueError(f"{lines[0]} entries announced, {len(lines) - 1} found")
-    except (OSError, ValueError) as error:
+        *lines, rest = path.read_bytes().decode().split("\n")
+        if rest or int(lines[0]) != len(lines) - 1:
+            raise ValueError("it does not have as many lines as its first line says")
+    except (OSError, LookupError, ValueError) as error:
         raise ModelError(f"{path}: cannot be read ({error}); {COPY_AGAIN}") from None
     return list(enumerate(lines[1:], 2))

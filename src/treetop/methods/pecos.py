@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from ..data import Dataset
-from ..data.dataset import distinct_names
 from ..data.json_files import COPY_AGAIN, read_object
+from ..data.labels import distinct_names
 from ..errors import DataError, ModelError
 from ..features.pecos_tfidf import read_pecos_tfidf
 from ..features.text_features import TextFeatures
@@ -53,6 +53,11 @@ def load_pecos(
     propensity-scored metrics need. ``threads``: 0 for all cores.
     """
     folder = Path(folder)
+    if not is_pecos(folder):
+        raise ModelError(
+            f"{folder}: is not a model folder of PECOS: it has none of {', '.join(_PARTS)}; give the folder"
+            " that its save wrote"
+        )
     if (folder / _TRANSFORMER).is_dir():
         raise ModelError(
             f"{folder}: is an XR-Transformer model of PECOS, whose encoder treetop does not load: load its"

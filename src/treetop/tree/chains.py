@@ -102,15 +102,4 @@ def tree_of_chain(chain: Sequence[Any], names: Sequence[str], labels: int) -> La
         raise DataError(
             f"{names[-1]}: label {left_out[0]} (of 0…{labels - 1}) is in no cluster; put it into one"
         )
-    return without_empty(tree)
-
-
-def without_empty(tree: LabelTree) -> LabelTree:
-    """The same tree without clusters that hold no labels."""
-    offsets = [tree.offsets[-1]]
-    for level in range(tree.depth - 1, 0, -1):
-        used = np.diff(offsets[0]) > 0
-        kept = np.append(0, np.cumsum(used))  # kept nodes before each node
-        offsets[0] = np.append(0, offsets[0][1:][used])
-        offsets.insert(0, kept[tree.offsets[level - 1]])
-    return LabelTree(tuple(offsets), tree.labels)
+    return tree.restricted(np.ones(labels, bool))

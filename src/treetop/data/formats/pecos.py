@@ -19,7 +19,7 @@ from ...sparse import read_npz
 from ...strings import Strings
 from ...units import counted
 from ..dataset import Dataset
-from ..files import Input, Output, with_any_suffix
+from ..files import Input, Output, read_lines, with_any_suffix
 from ..labels import distinct_names
 from ..matrices import feature_matrix, label_matrix
 from .examples import check_labelled, one_line
@@ -52,7 +52,7 @@ def read(source: Input, options: ReadOptions) -> Dataset:
         raise DataError(f"{source.name}: no Y.{split}.npz next to X.{split}; labels are needed")
     X = None if X_path is None else feature_matrix(read_npz(X_path), str(X_path))
     Y = None if Y_path is None else label_matrix(read_npz(Y_path), str(Y_path))
-    texts = None if texts_path is None else _read_lines(texts_path)
+    texts = None if texts_path is None else read_lines(texts_path)
     parts = [(X_path, X), (Y_path, Y), (texts_path, texts)]
     _check_rows([(path, _rows(part)) for path, part in parts if part is not None])
     columns = 0 if Y is None else Y.shape[1]
@@ -97,7 +97,7 @@ def _check_same_labels(dataset: Dataset, folder: Path) -> None:
                 f"the label {name!r} cannot be written as pecos: it contains a tab or line break; rename it"
             )
     there = _first([folder], _NAMES)
-    if dataset.Y is not None and there is not None and _read_lines(there) != dataset.labels:
+    if dataset.Y is not None and there is not None and read_lines(there) != dataset.labels:
         raise DataError(
             f"{there} already lists other labels: give both splits the same ones with Dataset.aligned_to"
         )
@@ -131,16 +131,11 @@ def _check_rows(parts: list[tuple[Path | None, int]]) -> None:
         raise DataError(f"{first}: has no examples; choose another file")
 
 
-def _read_lines(path: Path) -> Strings:
-    with Input(path) as source:
-        return Strings.of(text for _, text in source.lines())
-
-
 def _read_beside(Y_path: Path | None, name: str, count: int) -> Strings | None:
     path = None if Y_path is None else _first([Y_path.parent], name)
     if path is None:
         return None
-    lines = _read_lines(path)
+    lines = read_lines(path)
     if len(lines) != count:
         raise DataError(
             f"{path} has {counted(len(lines), 'line')} for {counted(count, 'label')}; each label needs one"
