@@ -258,3 +258,95 @@ def test_damaged_matrices_never_crash(name, tmp_path):
         np.savez(path, format=np.array("csc"), shape=(5, 3), **arrays)
         with pytest.raises(DataError, match=f"{name}.npz: not a sparse matrix"):
             treetop.load(tmp_path / "pecos")
+
+
+def test_import_and_the_commands_on_a_folder_of_pecos(tmp_path, run):
+    folder = write_text2text(tmp_path / "pecos", **VECTORIZERS["bigrams"])
+    lines = [{"text": TEXTS[row], "labels": [f"item {row}"]} for row in (0, 2, 4)]
+    (tmp_path / "train.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS[:2]) + "\n")
+    assert run("import", folder, "-m", tmp_path / "own").code == 0
+    written = [run("predict", model, tmp_path / "texts.txt").out for model in (folder, tmp_path / "own")]
+    assert written[0] == written[1] and json.loads(written[0].splitlines()[0])["labels"][0]["label"]
+    for model, writer in ((folder, "PECOS"), (tmp_path / "own", "treetop")):
+        shown = run("info", model).out
+        assert "an unknown number of examples (texts)" in shown and f"written by        {writer}" in shown
+        assert "9 (8 in the label tree)" in shown
+    explained = run("explain", folder, "aa Bb, c-c", "--json")
+    terms = json.loads(explained.out)[0]["explanations"][0]["path"][0]["terms"]
+    assert "c-c" in {term["name"] for term in terms}
+    assert "PSP" not in run("evaluate", tmp_path / "own", tmp_path / "train.jsonl").out
+    run("evaluate", tmp_path / "own", tmp_path / "train.jsonl", "--by-frequency").sentence(2, "--train FILE")
+
+    names = tmp_path / "names.txt"
+    names.write_text("".join(f"item {label}\n" for label in range(LABELS)))
+    how = ("--label-names", names, "--train", tmp_path / "train.jsonl")
+    assert run("import", folder, "-m", tmp_path / "counted", *how).code == 0
+    assert "3 examples" in run("info", tmp_path / "counted").out
+    assert "PSP" in run("evaluate", tmp_path / "counted", tmp_path / "train.jsonl").out
+    run("import", tmp_path, "-m", tmp_path / "x").sentence(
+        2, "is not a model folder of PECOS", "ranker/param.json"
+    )
+    run("import", folder, "-m", tmp_path).sentence(2, "not a model folder; choose another name")
+    names.write_text("a\nb\n")
+    run("import", folder, "-m", tmp_path / "x", "--label-names", names).sentence(2, "2 names", "9 labels")
+
+
+def pecos_data(folder: Path, Y, names=()) -> Path:
+    folder.mkdir()
+    sparse.save_npz(folder / "X.tst.npz", queries())
+    sparse.save_npz(folder / "Y.tst.npz", sparse.csr_matrix(Y))
+    if names:
+        (folder / "labels.txt").write_text("".join(f"{name}\n" for name in names))
+    return folder
+
+
+def test_predictions_of_pecos_are_evaluated(tmp_path, run):
+    rng = np.random.default_rng(3)
+    Y = (rng.random((ROWS, 5)) < 0.4).astype(np.float32)
+    scores = np.round(rng.random((ROWS, 5)), 1) * (rng.random((ROWS, 5)) < 0.8)  # with ties
+    stored = sparse.csr_matrix(scores, dtype=np.float32)
+    for row in range(ROWS):  # best first in every row, as PECOS saves them
+        span = slice(*stored.indptr[row : row + 2])
+        order = np.argsort(-stored.data[span], kind="stable")
+        stored.indices[span], stored.data[span] = stored.indices[span][order], stored.data[span][order]
+    stored.has_sorted_indices = False
+    file = tmp_path / "predicted.npz"
+    sparse.save_npz(file, stored, compressed=False)
+    # P@k by PECOS's rule: by decreasing score, ties by label number, divided by all texts and by k.
+    ranked = [sorted(np.flatnonzero(row).tolist(), key=lambda label: -row[label]) for row in scores]
+    hits = [[Y[row, label] for label in labels] for row, labels in enumerate(ranked)]
+    expected = {f"P@{k}": sum(sum(row[:k]) for row in hits) / ROWS / k * 100 for k in (1, 2, 3)}
+
+    def evaluated(test: Path, *options: object) -> dict[str, float]:
+        outcome = run("evaluate", file, test, "--k", "1,2,3", "--json", "-", *options)
+        assert outcome.code == 0, outcome.err
+        return {name: value for name, value in json.loads(outcome.out).items() if name in expected}
+
+    approximate = pytest.approx(expected, abs=1e-3)
+    assert evaluated(pecos_data(tmp_path / "numbered", Y)) == approximate
+    assert evaluated(pecos_data(tmp_path / "named", Y, "vwxyz")) == approximate
+    rows = [{"text": "", "labels": [str(label) for label in np.flatnonzero(row)]} for row in Y]
+    (tmp_path / "numbers.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert evaluated(tmp_path / "numbers.jsonl") == approximate  # label names are column numbers
+    named = [{"text": "", "labels": ["zyxwv"[label] for label in np.flatnonzero(row)]} for row in Y]
+    (tmp_path / "names.jsonl").write_text("\n".join(map(json.dumps, named)))
+    run("evaluate", file, tmp_path / "names.jsonl").sentence(
+        2, "5 label columns without names", "--label-names"
+    )
+    (tmp_path / "labels.txt").write_text("\n".join("zyxwv") + "\n")
+    assert evaluated(tmp_path / "names.jsonl", "--label-names", tmp_path / "labels.txt") == approximate
+    against = ("--against", file, "--json", "-")
+    same = json.loads(run("evaluate", file, tmp_path / "numbered", *against).out)["against"]
+    assert same["P@1"]["difference"] == 0
+    report = run("report", file, tmp_path / "named", "--output", tmp_path / "r.html", "--samples", 100)
+    assert report.code == 0 and "predicted.npz" in (tmp_path / "r.html").read_text("utf-8")
+
+    wider = pecos_data(tmp_path / "wider", np.hstack([Y, Y[:, :1]]))
+    run("evaluate", file, wider).sentence(2, "5 label columns", "6 labels")
+    (tmp_path / "labels.txt").write_text("a\nb\n")
+    run("evaluate", file, wider, "--label-names", tmp_path / "labels.txt").sentence(
+        2, "2 names", "5 label columns"
+    )
+    file.write_bytes(b"names")
+    run("evaluate", file, wider).sentence(2, "predicted.npz: not a sparse matrix")

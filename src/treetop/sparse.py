@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 import os
-import zipfile
-import zlib
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from .arrays import UNREADABLE
 from .errors import DataError
 
 CsrArrays = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]
 """``indptr, indices, data`` as the native core takes them, with ascending indices in every row. Making a
 matrix of them takes longer than ranking the labels of one text."""
 Rows: TypeAlias = "sparse.csr_matrix | CsrArrays"
-
-
-_DAMAGED = (
-    OSError,
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    EOFError,
-    MemoryError,
-    OverflowError,
-    NotImplementedError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-"""What a file that is no matrix, or a damaged one, makes scipy raise."""
 
 
 def read_npz(path: str | os.PathLike[str]) -> Any:
@@ -46,7 +29,7 @@ def read_npz(path: str | os.PathLike[str]) -> Any:
             raise ValueError(f"{matrix.ndim} dimensions, values of the type {matrix.dtype}")
         matrix = sparse.csc_matrix(matrix) if matrix.format == "csc" else sparse.csr_matrix(matrix)
         matrix.check_format(full_check=True)
-    except _DAMAGED as error:
+    except UNREADABLE as error:
         raise DataError(
             f"{path}: not a sparse matrix saved by scipy ({error}); write it with scipy.sparse.save_npz"
         ) from None

@@ -37,7 +37,7 @@ def read_pecos_tfidf(folder: Path) -> tuple[Tfidf, npt.NDArray[np.int64]]:
     terms, idf = _terms(base / "vectorizer" / "tfidf-model.txt", words)
     if any(not config.ngram_min <= term.count(" ") + 1 <= config.ngram_max for term in terms):
         raise ModelError(f"{base / 'vectorizer'}: a term is longer or shorter than ngram_range; {COPY_AGAIN}")
-    # Fitted on the terms themselves; without idf, since a term of all texts would be left out. Words and n-grams
+    # Fitted on the terms themselves; without idf, as a term of all texts would be left out. Words and n-grams
     # that are only parts of other terms get the idf 0, which leaves weights and norms as they are.
     tfidf = Tfidf(dataclasses.replace(config, idf=None)).fit(Strings.of(terms))
     columns = np.array([tfidf.vocabulary.position(term) for term in terms], np.int64)

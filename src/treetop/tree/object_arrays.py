@@ -1,52 +1,64 @@
 """Lists of lists in ``.npy`` files. Ragged ones are pickled there; nothing that a pickle names is ever run.
 
-`numpy.save` pickles an array of arrays, or of lists, of different lengths. The unpickler here knows the three
-names such a pickle contains, each as a plain stand-in from which the numbers and strings are copied.
+`numpy.save` pickles an array of arrays, or of lists, of different lengths. Such a pickle needs few operations
+and names four things, for each of which there is a plain stand-in here; numbers and strings are copied from
+these.
 """
 
 from __future__ import annotations
 
+import io
+import math
 import pickle
+import pickletools
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from ..arrays import UNREADABLE
 from ..errors import DataError
 
-_DAMAGED = (
-    OSError,
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    EOFError,
-    MemoryError,
-    OverflowError,
-    RecursionError,
-    pickle.UnpicklingError,
-)
 _KINDS = "iuU"
 """Elements: whole numbers, or strings."""
+_PUTS = {"BINPUT", "LONG_BINPUT"}
+_OPERATIONS = _PUTS | {
+    *("PROTO", "FRAME", "STOP", "MARK", "GLOBAL", "STACK_GLOBAL", "REDUCE", "BUILD"),
+    *("MEMOIZE", "BINGET", "LONG_BINGET"),
+    *("EMPTY_LIST", "APPEND", "APPENDS", "EMPTY_TUPLE", "TUPLE", "TUPLE1", "TUPLE2", "TUPLE3"),
+    *("NONE", "NEWTRUE", "NEWFALSE", "BININT", "BININT1", "BININT2", "LONG1"),
+    *("SHORT_BINBYTES", "BINBYTES", "BINBYTES8", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8"),
+}
 
 
 def read_lists(path: Path) -> list[list[Any]]:
     """The rows of a two-dimensional ``.npy`` array, or the lists or arrays in a one-dimensional one."""
     try:
-        with path.open("rb") as file:
-            if np.lib.format.read_magic(file) != (1, 0):
-                raise ValueError("its header is of another version")
-            _, _, kind = np.lib.format.read_array_header_1_0(file)
-            if not kind.hasobject:
-                file.seek(0)
-                rows = np.lib.format.read_array(file, allow_pickle=False)
-            else:
-                rows = _Unpickler(file).load()
+        content = path.read_bytes()
+        file = io.BytesIO(content)
+        if np.lib.format.read_magic(file) != (1, 0):
+            raise ValueError("its header is of another version")
+        shape, _, kind = np.lib.format.read_array_header_1_0(file)
+        rest = content[file.tell() :]
+        if kind.hasobject:
+            _check_operations(rest)
+            rows = _Unpickler(io.BytesIO(rest)).load()
+        elif math.prod(shape) * kind.itemsize > len(rest):
+            raise ValueError("it is truncated")
+        else:
+            rows = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
         return [_listed(row) for row in _items(rows)]
-    except _DAMAGED as error:
+    except (*UNREADABLE, pickle.UnpicklingError) as error:
         raise DataError(
             f"{path}: not an array of lists of labels ({error}); write it with numpy.save"
         ) from None
+
+
+def _check_operations(content: bytes) -> None:
+    """Lengths are checked by ``genops``; a place of the memo takes memory, however high its number is."""
+    for count, (operation, argument, _) in enumerate(pickletools.genops(content)):
+        if operation.name not in _OPERATIONS or (operation.name in _PUTS and int(argument or 0) > count):
+            raise ValueError(f"its pickle has the operation {operation.name}")
 
 
 def _items(rows: Any) -> list[Any]:
@@ -80,7 +92,7 @@ class _Kind:
 
     def plain(self) -> np.dtype[Any]:
         found = np.dtype(self.name)
-        if found.kind not in _KINDS or found.hasobject:
+        if found.kind not in _KINDS:
             raise ValueError(f"its elements are of the type {self.name}")
         return found.newbyteorder(self.order)
 
@@ -99,7 +111,10 @@ class _Array:
         if isinstance(self.content, list):
             if len(self.shape) == 2:  # lists of equal length: rows of objects
                 rows, width = self.shape
-                return [self.content[row * width : (row + 1) * width] for row in range(rows)]
+                return [
+                    self.content[row * width : (row + 1) * width]
+                    for row in range(min(rows, len(self.content)))
+                ]
             return self.content
         if self.kind is None or not isinstance(self.content, bytes):
             raise ValueError("an array in it has no content")

@@ -86,6 +86,6 @@ def _position(member: Any, path: Path, labels: Strings) -> int:
         if (found := labels.position(member)) >= 0:
             return found
         raise DataError(f"{path}: the data have no label {member!r}; use the same labels")
-    if isinstance(member, int) and 0 <= member < len(labels):
+    if type(member) is int and 0 <= member < len(labels):
         return member
     raise DataError(f"{path}: {member!r} is not a label of the data, numbered 0…{len(labels) - 1:,}")
