@@ -31,6 +31,9 @@ from pecos_folders import (
 )
 from treetop import DataError, Dataset, ModelError, load_pecos
 from treetop.errors import UserError
+from treetop.serve.card import card_of
+from treetop.serve.schemas import CardAnswer, ModelAnswer
+from treetop.serve.served_model import load_served
 
 GOLDENS = json.loads(Path(__file__).with_name("pecos_goldens.json").read_text("utf-8"))
 
@@ -350,3 +353,34 @@ def test_predictions_of_pecos_are_evaluated(tmp_path, run):
     )
     file.write_bytes(b"names")
     run("evaluate", file, wider).sentence(2, "predicted.npz: not a sparse matrix")
+
+
+def test_unknown_counts_in_ensembles_reports_and_the_server(tmp_path, run):
+    folder = write_text2text(tmp_path / "pecos")
+    known = [[f"item {label}"] for label in (0, 1, 2, 0, 1, 2)]
+    own = treetop.XRLinear(min_df=1).fit(list(TEXTS), known)
+    own.save(tmp_path / "own")
+    load_pecos(folder).save(tmp_path / "imported")
+    both = treetop.Ensemble([treetop.load(folder), own])
+    assert both.statistics["examples"] == ROWS and len(both.known_labels) == LABELS
+    twice = treetop.Ensemble([treetop.load(folder), treetop.load(folder)])
+    assert twice.statistics["examples"] is None
+    np.testing.assert_allclose(
+        twice.predict(TEXTS[0], 3).scores, treetop.load(folder).predict(TEXTS[0], 3).scores, rtol=1e-6
+    )
+    test = tmp_path / "test.jsonl"
+    test.write_text(
+        "".join(json.dumps({"text": text, "labels": known[row]}) + "\n" for row, text in enumerate(TEXTS))
+    )
+    report = run(
+        "report", tmp_path / "imported", tmp_path / "own", test, "-o", tmp_path / "r.html", "--samples", 100
+    )
+    assert report.code == 0, report.err
+    assert "trained on different data" not in (tmp_path / "r.html").read_text("utf-8")
+    assert run("evaluate", tmp_path / "imported", test, "--card").code == 0
+    served = load_served("m", tmp_path / "imported", {}, verify=True)
+    assert ModelAnswer(**served.describe(), default=True).examples is None
+    card = CardAnswer(**card_of(served))
+    assert card.long_tail.points == [] and card.evaluation is not None
+    assert card.evaluation.by_frequency == [] and "P@1" in card.evaluation.metrics
+    assert served.search.find("item 3", 1) == [("item 3", None, None)]
