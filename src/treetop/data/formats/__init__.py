@@ -31,6 +31,8 @@ class Format:
     """It has features, in addition to texts or instead of them."""
     has_weights: bool = False
     """It has labels with weights."""
+    numbers_labels: bool = False
+    """Its labels are numbered columns; other formats sort them by name."""
 
     @property
     def is_a_folder(self) -> bool:
@@ -50,13 +52,20 @@ _ROWS = (
     Format("tsv", "tab-separated table", (".tsv", ".tab"), has_fields=True),
     Format("parquet", "Parquet table (extra: parquet)", (".parquet", ".pq"), has_fields=True),
     Format("fasttext", "__label__x __label__y text", (".fasttext", ".ft")),
-    Format("xmc", "Extreme Classification Repository: sparse features", (".xmc", ".svm"), has_matrices=True),
+    Format(
+        "xmc",
+        "Extreme Classification Repository: sparse features",
+        (".xmc", ".svm"),
+        has_matrices=True,
+        numbers_labels=True,
+    ),
     Format(
         "pecos",
         "folder of X.trn.npz, Y.trn.npz, X.trn.txt",
         has_splits=True,
         has_matrices=True,
         has_weights=True,
+        numbers_labels=True,
     ),
     Format(
         "arrays",

@@ -9,17 +9,17 @@ Ids and groups are not written. Line breaks and tabs in a text become spaces.
 from __future__ import annotations
 
 import re
-import zipfile
 from pathlib import Path
 from typing import Any
 
 from scipy import sparse
 
 from ...errors import DataError
+from ...sparse import read_npz
 from ...strings import Strings
 from ...units import counted
 from ..dataset import Dataset
-from ..files import Input, Output, with_any_suffix
+from ..files import Input, Output, read_lines, with_any_suffix
 from ..labels import distinct_names
 from ..matrices import feature_matrix, label_matrix
 from .examples import check_labelled, one_line
@@ -50,9 +50,9 @@ def read(source: Input, options: ReadOptions) -> Dataset:
     texts_path = _first(places, f"X.{split}.txt")
     if Y_path is None and options.need_labels:
         raise DataError(f"{source.name}: no Y.{split}.npz next to X.{split}; labels are needed")
-    X = None if X_path is None else feature_matrix(_load(X_path), str(X_path))
-    Y = None if Y_path is None else label_matrix(_load(Y_path), str(Y_path))
-    texts = None if texts_path is None else _read_lines(texts_path)
+    X = None if X_path is None else feature_matrix(read_npz(X_path), str(X_path))
+    Y = None if Y_path is None else label_matrix(read_npz(Y_path), str(Y_path))
+    texts = None if texts_path is None else read_lines(texts_path)
     parts = [(X_path, X), (Y_path, Y), (texts_path, texts)]
     _check_rows([(path, _rows(part)) for path, part in parts if part is not None])
     columns = 0 if Y is None else Y.shape[1]
@@ -97,7 +97,7 @@ def _check_same_labels(dataset: Dataset, folder: Path) -> None:
                 f"the label {name!r} cannot be written as pecos: it contains a tab or line break; rename it"
             )
     there = _first([folder], _NAMES)
-    if dataset.Y is not None and there is not None and _read_lines(there) != dataset.labels:
+    if dataset.Y is not None and there is not None and read_lines(there) != dataset.labels:
         raise DataError(
             f"{there} already lists other labels: give both splits the same ones with Dataset.aligned_to"
         )
@@ -118,13 +118,6 @@ def _first(folders: list[Path], name: str) -> Path | None:
     return next((found for folder in folders if (found := with_any_suffix(folder / name))), None)
 
 
-def _load(path: Path) -> Any:
-    try:
-        return sparse.load_npz(path)
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise DataError(f"{path}: not a sparse matrix saved by scipy ({error})") from None
-
-
 def _rows(part: Any) -> int:
     return len(part) if isinstance(part, Strings) else int(part.shape[0])
 
@@ -138,16 +131,11 @@ def _check_rows(parts: list[tuple[Path | None, int]]) -> None:
         raise DataError(f"{first}: has no examples; choose another file")
 
 
-def _read_lines(path: Path) -> Strings:
-    with Input(path) as source:
-        return Strings.of(text for _, text in source.lines())
-
-
 def _read_beside(Y_path: Path | None, name: str, count: int) -> Strings | None:
     path = None if Y_path is None else _first([Y_path.parent], name)
     if path is None:
         return None
-    lines = _read_lines(path)
+    lines = read_lines(path)
     if len(lines) != count:
         raise DataError(
             f"{path} has {counted(len(lines), 'line')} for {counted(count, 'label')}; each label needs one"
