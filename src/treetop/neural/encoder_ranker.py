@@ -45,10 +45,11 @@ class EncoderRanker:
         seed: int,
         threads: int,
     ) -> EncoderRanker:
-        """``terms``: the vocabulary and the TF-IDF features of the examples' texts."""
+        """``terms``: the vocabulary and TF-IDF features of the examples' texts. Every label has examples."""
         config = options.config
         vectors, _, _ = vectors_and_labels(network, examples, 0, inference, layers=options.layers)
-        ranker = JoinedRanker.fit(*terms, vectors, Y, config.tree, config.linear, seed=seed, threads=threads)
+        tree = config.tree_of(Y.shape[1])
+        ranker = JoinedRanker.fit(*terms, vectors, Y, tree, config.linear, seed=seed, threads=threads)
         return cls(ranker, options)
 
     def rank(
