@@ -43,7 +43,10 @@ class ClusterHead(Head):
         bits: int = 32,
         sparse: bool = False,
     ) -> None:
-        """``cluster_of`` every label; ``beam``: clusters whose labels are scored; ``reduction``: sum or mean."""
+        """``cluster_of`` every label; ``beam``: clusters whose labels are scored.
+
+        ``reduction`` of a text's losses over the clusters, and over the labels: sum or mean.
+        """
         super().__init__()
         self.register_buffer("cluster_of", torch.from_numpy(cluster_of), persistent=False)
         count = int(cluster_of.max(initial=0)) + 1

@@ -75,15 +75,16 @@ class StepGraphs:
         self.parts: dict[str, Ragged] = parts
         self.pool = torch.cuda.graph_pool_handle()
         self.recorded: dict[tuple[Shape, bool], Recorded] = {}
-        self.warm = 0
+        self.warm = {True: 0, False: 0}
+        """Plain steps so far, with dropout and without."""
 
     def step(self, rows: Tensor, shape: Shape) -> Tensor:
         """Runs a step and returns its loss, which is valid until the next step."""
-        training = self.training
-        if len(rows) < training.batch_size or self.warm < WARM_UP or not training.beta1_is_usual:
-            self.warm += 1
+        training, mode = self.training, self.training.network.training
+        if len(rows) < training.batch_size or self.warm[mode] < WARM_UP or not training.beta1_is_usual:
+            self.warm[mode] += 1
             return training.plain_step(training.examples.gather(self.parts, rows, shape))
-        key = shape, training.network.training
+        key = shape, mode
         if key not in self.recorded:
             self.recorded[key] = self._record(rows, shape)
         known = self.recorded[key]

@@ -1,4 +1,4 @@
-"""Label vectors smoothed over a graph of labels that share texts, as the released code of CascadeXML has them.
+"""Label vectors smoothed over a graph of labels that share texts, as in the released code of CascadeXML.
 
     G_lk   how often a random walk from label l visits label k: each hop goes to a text of the current label
            and on to a label of that text, and before each hop the walk may restart at l
@@ -51,7 +51,7 @@ def normalized(graph: sparse.csr_matrix) -> sparse.csr_matrix:
 def smoothed(
     vectors: sparse.csr_matrix, graph: sparse.csr_matrix, *, size: int, threads: int
 ) -> sparse.csr_matrix:
-    """z: the product of ``normalized(graph)`` and ``vectors``; each row keeps its ``size`` largest entries."""
+    """z: ``normalized(graph)`` times ``vectors``; each row keeps its ``size`` largest entries (0: all)."""
     with step("Smoothed label vectors") as progress:
         indptr, indices, data = _native.aggregate(
             *csr_arrays(normalized(graph)),

@@ -31,8 +31,9 @@ def pifa(
 ) -> sparse.csr_matrix:
     """Label vectors by positive instance feature aggregation: z_l = v_l / ‖v_l‖ with v_l = Σ_i Y_il φ(x_i).
 
-    Without ``unit``, they are v_l. With ``share_rows``, the rows of Y are scaled to unit length first. Features in fewer than ``min_df``
-    rows of X are left out, and each label keeps the ``size`` largest of its other entries (0: all).
+    Without ``unit``, they are v_l. With ``share_rows``, the rows of Y are scaled to unit length first.
+    Features in fewer than ``min_df`` rows of X are left out, and each label keeps the ``size`` largest of its
+    other entries (0: all).
     """
     weights = normalize_rows(Y) if share_rows else Y
     with step("Label vectors") as progress:
