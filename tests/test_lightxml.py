@@ -154,6 +154,8 @@ def test_sizes_of_clusters(labels, most):
 
 
 def test_what_does_not_fit():
+    with pytest.raises(ConfigError, match="dropout_steps needs negatives=dynamic: leave out dropout_steps"):
+        treetop.make("lightxml", dropout_steps=3, negatives="static")
     with pytest.raises(ConfigError, match=r"there is no setting 'tree\.leaf_size'"):
         treetop.make("lightxml", **{"tree.leaf_size": 20})
     train = Dataset.from_texts(*topic_texts(60, seed=0), source="train")
