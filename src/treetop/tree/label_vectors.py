@@ -45,7 +45,7 @@ def pifa(
 
 
 def example_vectors(
-    config: TreeConfig, X: sparse.csr_matrix, Y: sparse.csr_matrix, *, seed: int, threads: int
+    config: TreeConfig, X: sparse.csr_matrix, Y: sparse.csr_matrix, *, seed: int = 0, threads: int
 ) -> sparse.csr_matrix:
     """Label vectors (unit rows): for each label the sum of its examples' features, labels, or both.
 
