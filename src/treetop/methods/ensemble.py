@@ -30,6 +30,7 @@ from ..arrays import typed, under_prefix, with_prefix
 from ..config import setting
 from ..data import Dataset
 from ..data.frames import labelled
+from ..data.held_out import held_out_rows
 from ..errors import ConfigError, DataError, ModelError
 from ..explanation import Explanation, Part, listed_score, stacked, summed
 from ..predictions import Predictions
@@ -38,7 +39,6 @@ from ..ranked import Ranked
 from ..strings import Strings
 from . import make, method_class
 from .base import Method, MethodConfig
-from .held_out import held_out_rows
 from .stacking import Stack
 
 if TYPE_CHECKING:
@@ -147,7 +147,16 @@ class Ensemble(Method):
 
     @property
     def takes_texts(self) -> bool:
-        return bool(self.members) and self.members[0].takes_texts
+        return any(member.takes_texts for member in self.members)
+
+    @property
+    def needs_features(self) -> bool:
+        return any(member.needs_features for member in self.members)
+
+    @property
+    def weighted_members(self) -> list[tuple[Method, float]]:
+        self.check_trained()
+        return list(zip(self.members, self.weights.tolist(), strict=True))
 
     def blank(self) -> Self:
         if not self.members:
@@ -157,7 +166,7 @@ class Ensemble(Method):
 
     # -- training --------------------------------------------------------------------------------------------
 
-    def _fit(self, dataset: Dataset) -> None:  # type: ignore[override]
+    def _fit(self, dataset: Dataset) -> None:
         templates = self.members or self._named_members()
         if self.config.rule in LEARNED:
             share, seed = self.config.validation_share, self.config.seed
@@ -180,7 +189,7 @@ class Ensemble(Method):
         if self.config.rule not in LEARNED:
             self.weights = self._given_weights()
 
-    def _update(self, new: Dataset, old: Dataset | None) -> None:  # type: ignore[override]
+    def _update(self, new: Dataset, old: Dataset | None) -> None:
         """Updates every member; their weights do not change."""
         updated = []
         for number, member in enumerate(self.members, 1):
@@ -237,11 +246,12 @@ class Ensemble(Method):
             self.weights = self._given_weights()
 
     def _check_inputs(self) -> None:
-        kinds = {member.takes_texts: number for number, member in enumerate(self.members, 1)}
-        if len(kinds) > 1:
+        kinds = {(m.takes_texts, m.needs_features): number for number, m in enumerate(self.members, 1)}
+        texts, features = kinds.get((True, False)), kinds.get((False, True))
+        if texts and features and len(kinds) == 2:
             raise DataError(
-                f"the members of an ensemble must take the same input, but member {kinds[True]} takes texts"
-                f" and member {kinds[False]} features: train them on the same data"
+                f"the members of an ensemble must take the same input, but member {texts} takes texts"
+                f" and member {features} features: train them on the same data"
             )
 
     def _common_label_texts(self) -> Strings | None:
@@ -285,13 +295,13 @@ class Ensemble(Method):
 
     # -- prediction ------------------------------------------------------------------------------------------
 
-    def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
+    def _rank(self, dataset: Dataset, k: int) -> Ranked:
         lists = self._lists(dataset, max(k, self.config.depth))
         if self.stack is not None:
             return self.stack.combine(lists, k, self.label_counts, self.config.depth)
         return Ranked(*_native.combine(lists, self.weights.tolist(), k, self.threads))
 
-    def _explain(self, dataset: Dataset, label: int) -> Explanation:  # type: ignore[override]
+    def _explain(self, dataset: Dataset, label: int) -> Explanation:
         name = self.known_labels[label]
         parts = []
         lists = self._lists(dataset, self.config.depth)

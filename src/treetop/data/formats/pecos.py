@@ -18,8 +18,10 @@ from scipy import sparse
 from ...errors import DataError
 from ...strings import Strings
 from ...units import counted
-from ..dataset import Dataset, distinct_names, feature_matrix, label_matrix
+from ..dataset import Dataset
 from ..files import Input, Output, with_any_suffix
+from ..labels import distinct_names
+from ..matrices import feature_matrix, label_matrix
 from .examples import check_labelled, one_line
 from .options import ReadOptions, WriteOptions
 from .splits import choose_split

@@ -21,8 +21,9 @@ from ...machine import thread_count
 from ...sparse import csr_arrays
 from ...strings import Strings
 from ...units import counted
-from ..dataset import Dataset, label_matrix
+from ..dataset import Dataset
 from ..files import Input, Output
+from ..matrices import label_matrix
 from .examples import check_labelled
 from .options import ReadOptions, WriteOptions
 
