@@ -11,6 +11,7 @@ from scipy import sparse
 import treetop
 from conftest import planted
 from treetop import Dataset
+from treetop.features import fitted_tfidf
 from treetop.sparse import normalize_rows
 from treetop.tree import TreeConfig, trees_of
 from treetop.tree.label_graph import label_graph, normalized, smoothed
@@ -178,3 +179,24 @@ def test_labels_that_share_texts_share_a_cluster():
     model.update(Dataset.from_texts(["oven boat"] * 2, [["a", "e"], ["b", "e"]]), old=data)
     clusters = [{model.labels[label] for label in model.tree.members(0, node)} for node in (0, 1)]
     assert sorted(map(sorted, clusters)) == [["a", "b", "e"], ["c", "d"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("cascadexml", {"clusters": "3", "taps": "1-1-2", "rankers": False}),
+        ("x-transformer", {"clusters": 3, "batch_size": 16}),
+    ],
+)
+def test_transformers_cluster_over_the_graph(name, settings):
+    from test_contract import topic_texts
+    from tiny_bert import tiny_bert
+
+    train = Dataset.from_texts(*topic_texts(60, seed=0), source="train")
+    settings |= {"encoder": tiny_bert(), "epochs": 1, "max_length": 16, "device": "cpu", "seed": 4}
+    model = treetop.make(name, **settings, **{"tree.vectors": "graph"}).fit(train)
+    X = fitted_tfidf(model.config.tfidf, train.texts, 1)[1]
+    config = TreeConfig(vectors="graph", levels=(3,))
+    (expected,) = trees_of(X, train.Y, config, seeds=[4], threads=1)
+    found = [frozenset(model.tree.members(0, node)) for node in range(3)]
+    assert set(found) == {frozenset(expected.members(0, node)) for node in range(3)}
