@@ -16,6 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import treetop
+from common import provenance
 from common.options import add_settings, named, parser_for
 from common.tables import markdown
 from treetop.methods.cascade_analysis import layer_similarity
@@ -33,6 +34,7 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=10_000, help="number of test texts to use (10,000)")
     add_settings(parser, "both methods")
     options = parser.parse_args()
+    stamp = provenance.this_run()
     train, test = (treetop.read(options.folder / f"{name}.jsonl.xz") for name in ("train", "test"))
     found = {}
     for name in METHODS:
@@ -48,6 +50,7 @@ def main() -> None:
         for column, values in (("next", similarity.to_next), ("last", similarity.to_last[:-1]))
     ]
     print(markdown(("encoder", "with the", *(f"layer {layer}" for layer in layers[:-1])), rows))
+    print(f"\n{provenance.measured([stamp])}")
     if options.plot is not None:
         draw_similarity(found, options.plot)
 
