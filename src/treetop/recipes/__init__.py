@@ -144,6 +144,8 @@ class Recipe:
     """The models that the paper trains; none if only scores are published."""
     rule: str | None
     """How the paper combines the members: a rule of `treetop.Ensemble`. None for a single member."""
+    depth: int | None
+    """Labels that each member ranks for the ensemble, where published."""
     inputs: Inputs
     settings_from: str | None
     notes: tuple[str, ...]
@@ -196,6 +198,7 @@ class Recipe:
             "settings": None if self.settings is None else dict(self.settings),
             "members": {member.name: dict(member.settings) for member in self.members},
             "rule": self.rule,
+            "depth": self.depth,
             "inputs": self.inputs.to_dict(),
             "settings_from": self.settings_from,
             "notes": list(self.notes),

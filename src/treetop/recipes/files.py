@@ -62,6 +62,7 @@ def _recipe(
         data_set=benchmark,
         members=members,
         rule=ensemble.get("rule") if len(members) > 1 else None,
+        depth=ensemble.get("depth"),
         inputs=Inputs(**content.get("inputs", {}) | entry.get("inputs", {})),
         settings_from=settings_from,
         notes=(*content.get("notes", ()), *entry.get("notes", ())),
