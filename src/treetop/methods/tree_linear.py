@@ -145,6 +145,7 @@ class TreeLinear(Method):
             Y,
             config.tree,
             text_vectors=self._label_text_vectors(dataset),
+            seed=config.seed,
             threads=self.threads,
         )
         seeds = member_seeds(config.seed, len(models))
