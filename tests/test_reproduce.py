@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -239,3 +242,24 @@ def test_cells_of_a_table():
         ["ensemble", "published", "88.41", "0.8", "a paper"],
         ["ensemble", "measured", "87.00", "0.0123", ""],
     ]
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_a_killed_process_resumes(finished, folder, tmp_path):
+    """Killed after its first member, in the middle of whatever it does then."""
+    out = tmp_path / "out"
+    words = ["reproduce", RECIPE, folder, "--encoder", tiny_bert(), *settings(), "--output", out]
+    command = [sys.executable, "-m", "treetop", *map(str, words)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        while not (out / "members" / "bert" / "manifest.json").exists():
+            assert process.poll() is None, "it ended before its first member was saved"
+            time.sleep(0.02)
+        process.kill()
+    trained = (out / "members" / "bert" / "manifest.json").stat().st_mtime_ns
+    subprocess.run([*command, "--resume"], check=True, capture_output=True)
+    assert (out / "members" / "bert" / "manifest.json").stat().st_mtime_ns == trained
+    measured = json.loads((out / "results.json").read_text())["measured"]
+    for one in finished[1]:
+        for name in ("P@1", "P@5", "nDCG@5"):
+            assert measured[one.name][name] == pytest.approx(one.numbers[name])
