@@ -8,6 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from . import _native
+from .machine import thread_count
+
 CsrArrays = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]
 """``indptr, indices, data`` as the native core takes them, with ascending indices in every row. Making a
 matrix of them takes longer than ranking the labels of one text."""
@@ -55,6 +58,29 @@ def is_checked(matrix: Any) -> bool:
     if not getattr(matrix, "checked", False):
         return False
     return not (matrix.indices.flags.writeable or matrix.data.flags.writeable)
+
+
+def listed(
+    indptr: npt.NDArray[Any], indices: npt.NDArray[np.int32], pairs: sparse.csr_matrix
+) -> npt.NDArray[np.bool_]:
+    """For each entry (row, column) of a matrix: is it an entry of ``pairs``, whose columns ascend?"""
+    found: npt.NDArray[np.uint8] = _native.hits(
+        np.ascontiguousarray(pairs.indptr, np.int64),
+        np.ascontiguousarray(pairs.indices, np.int32),
+        np.ascontiguousarray(indptr, np.int64),
+        np.ascontiguousarray(indices, np.int32),
+        thread_count(0),
+    )
+    return found.view(np.bool_)
+
+
+def without_entries(matrix: sparse.csr_matrix, pairs: sparse.csr_matrix) -> sparse.csr_matrix:
+    """The entries of a matrix that are not entries of ``pairs``, whose columns ascend."""
+    kept = ~listed(matrix.indptr, matrix.indices, pairs)
+    before = np.append(0, np.cumsum(kept))
+    return sparse.csr_matrix(
+        (matrix.data[kept], matrix.indices[kept], before[matrix.indptr]), shape=matrix.shape
+    )
 
 
 def transpose(matrix: sparse.csr_matrix) -> sparse.csr_matrix:

@@ -44,6 +44,7 @@ def convert(
     from ..data import write
     from ..data.formats import named_format
     from ..data.formats.recognise import named_by
+    from ..data.writing import left_out
 
     wanted = named_by(output) if to is None else named_format(to)
     if wanted is None or not (wanted.has_splits or wanted.is_folder):
@@ -51,4 +52,6 @@ def convert(
     examples = reading.read(data, group=group, label_texts=label_texts, need_labels=False)
     with step(f"Writing {output.name}"):
         write(examples, output, format=to, split=to_split)
-    note(f"{output}: {counted(len(examples), 'example')}")
+    missing = left_out(examples, output, to)
+    without = f" without {', '.join(missing)} (arrays would keep them)" if missing else ""
+    note(f"{output}: {counted(len(examples), 'example')}{without}")
