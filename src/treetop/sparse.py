@@ -53,8 +53,16 @@ def around(
     return matrix
 
 
+def frozen(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
+    """The same matrix, valid for a `Dataset`, made read-only: it is not checked again."""
+    for array in (matrix.indices, matrix.data):
+        array.flags.writeable = False
+    matrix.checked = True
+    return matrix
+
+
 def is_checked(matrix: Any) -> bool:
-    """Whether the matrix comes from `around`, checked and read-only."""
+    """Whether the matrix comes from `around` or `frozen`, checked and read-only."""
     if not getattr(matrix, "checked", False):
         return False
     return not (matrix.indices.flags.writeable or matrix.data.flags.writeable)

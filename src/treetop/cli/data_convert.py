@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,9 @@ from ..units import counted
 from .options import Group, LabelledReading, LabelTexts, format_names
 from .output import check_output
 from .reporter import note
+
+if TYPE_CHECKING:
+    from ..data import Dataset
 
 
 def convert(
@@ -44,7 +47,6 @@ def convert(
     from ..data import write
     from ..data.formats import named_format
     from ..data.formats.recognise import named_by
-    from ..data.writing import left_out
 
     wanted = named_by(output) if to is None else named_format(to)
     if wanted is None or not (wanted.has_splits or wanted.is_folder):
@@ -52,6 +54,13 @@ def convert(
     examples = reading.read(data, group=group, label_texts=label_texts, need_labels=False)
     with step(f"Writing {output.name}"):
         write(examples, output, format=to, split=to_split)
-    missing = left_out(examples, output, to)
+    note_written(examples, output, to)
+
+
+def note_written(examples: Dataset, path: Path, format: str | None = None) -> None:
+    """Notes how many examples were written, and what the format left out."""
+    from ..data.writing import left_out
+
+    missing = left_out(examples, path, format)
     without = f" without {', '.join(missing)} (arrays would keep them)" if missing else ""
-    note(f"{output}: {counted(len(examples), 'example')}{without}")
+    note(f"{path}: {counted(len(examples), 'example')}{without}")

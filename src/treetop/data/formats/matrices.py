@@ -22,8 +22,7 @@ from ..files import Input
 from .sparse_text import Sizes, check_rows_declared, read_rows
 
 HEADER = re.compile(r"\s*([0-9]+)\s+([0-9]+)\s*")
-ENTRIES = re.compile(r"\s*([0-9]+:[-+.0-9eE]+(\s+|$))*")
-"""A row of sparse text."""
+_ENTRIES = re.compile(r"\s*([0-9]+:[-+.0-9eE]+(\s+|$))*")
 _BINARY = (".npz", ".npy")
 _DENSE_ROWS = 4096
 """Rows of a dense matrix that are made sparse at a time."""
@@ -54,6 +53,11 @@ def read_matrix(path: Path) -> sparse.csr_matrix:
         matrix, _ = read_rows(source, sizes, _COMPLAINTS, first_line=2)
     check_rows_declared(str(path), counted(rows, "row"), rows, matrix.shape[0])
     return matrix
+
+
+def are_entries(lines: list[str]) -> bool:
+    """Whether they are rows of sparse text, not all empty."""
+    return any(map(str.strip, lines)) and all(map(_ENTRIES.fullmatch, lines))
 
 
 def columns_of(path: Path) -> int | None:

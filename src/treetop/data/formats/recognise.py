@@ -16,6 +16,8 @@ from .repository_json import LABEL_NUMBERS
 
 SPLITS = ("train", "test", "valid", "validation", "val", "dev")
 """The names of splits that have a file each."""
+_LOOKED_AT = 20
+"""Lines of sparse text looked at."""
 
 
 def recognise_input(source: Input) -> Format:
@@ -55,7 +57,7 @@ def _by_content(source: Input, by_name: Format | None) -> Format:
         return FORMATS["xmc"]
     if libsvm.LINE.fullmatch(first):
         return FORMATS["libsvm"]
-    if matrices.HEADER.fullmatch(first) and matrices.ENTRIES.fullmatch(source.head(2)[-1]):
+    if matrices.HEADER.fullmatch(first) and matrices.are_entries(source.head(_LOOKED_AT)[1:]):
         return FORMATS["repository"]
     if FASTTEXT_PREFIX in first:
         return FORMATS["fasttext"]

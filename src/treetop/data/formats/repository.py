@@ -22,6 +22,7 @@ from pathlib import Path
 from scipy import sparse
 
 from ...errors import DataError
+from ...sparse import frozen
 from ...strings import Strings
 from ..compression import without_suffix
 from ..dataset import Dataset, feature_matrix, label_matrix
@@ -206,4 +207,4 @@ class _Reader:
             return None
         matrix = feature_matrix(read_matrix(path), str(path))
         self._labels.append(Part(path, matrix.shape[0], "label"))
-        return matrix if matrix.shape[1] == X.shape[1] else None
+        return frozen(matrix) if matrix.shape[1] == X.shape[1] else None
