@@ -27,6 +27,7 @@ from treetop.digests import files_digest
 from treetop.errors import ConfigError, TreetopError, UserError
 from treetop.methods import METHODS
 from treetop.metrics import compare as compare_predictions
+from treetop.registry import SINGLE_METHODS
 
 LINEAR = Variant("linear", "xr-linear")
 NARROW = Variant("narrow", "xr-linear", {"linear.beam": 1})
@@ -333,7 +334,7 @@ def test_scores_of_a_text_are_averaged_over_the_seeds():
 
 def test_every_method_gets_the_settings_it_has():
     variants = {variant.name: variant for variant in every_method({"max_length": "64", "tree.leaf_size": 7})}
-    assert set(variants) == set(METHODS) - {"ensemble"}
+    assert set(variants) == set(METHODS) - {"ensemble"} == set(SINGLE_METHODS)
     assert variants["flat-transformer"].settings == {"max_length": 64}
     assert variants["xr-linear"].settings == {"tree.leaf_size": 7}
     assert variants["neighbours"].settings == {}

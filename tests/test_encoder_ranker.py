@@ -120,7 +120,7 @@ def test_a_tree_of_one_level_is_dismec(train):
     model = fitted("cascadexml", train, **settings)
     assert model.ranker.ranker.model.tree.depth == 1
     vectors = vectors_of(model, model._examples(train.texts))
-    features = side_by_side(model.ranker.ranker.tfidf.transform(train.texts), vectors)
+    features = side_by_side(model.ranker.ranker.features.tfidf.transform(train.texts), vectors)
     dismec = treetop.make("dismec").fit(features, train.Y)
     margins = dismec.predict(features, k=6).to_csr().toarray()
     assert np.allclose(scores(model, train), np.exp(-(np.maximum(0, 1 - margins) ** 3)), atol=1e-5)

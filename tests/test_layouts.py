@@ -234,7 +234,7 @@ def test_feature_folders(tmp_path, run):
 
 
 def test_dense_features(tmp_path, monkeypatch):
-    monkeypatch.setattr("treetop.data.formats.matrices._DENSE_ROWS", 2)
+    monkeypatch.setattr("treetop.data.formats.matrix_files._DENSE_ROWS", 2)
     dense = np.random.default_rng(0).normal(size=(5, 3)).round(1)
     dense[1:3] = 0
     lay(tmp_path, {"X.trn.npy": dense, "Y.trn.npz": np.eye(5, 2)})

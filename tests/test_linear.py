@@ -128,6 +128,22 @@ def all_scores(model, X, transform):
     return np.log(result) if transform.startswith("log-") else result
 
 
+def test_costs_by_level():
+    """Each level is the one of a model with its costs everywhere."""
+    X, Y = planted(120, 25, 50, seed=6)
+    tree = small_tree(X, Y)
+    assert tree.depth == 3
+    model = TreeModel.fit(X, Y, tree, LinearConfig(level_costs=("1/2", "2/4")))
+    upper = TreeModel.fit(X, Y, tree, LinearConfig(cost_positive=1, cost_negative=2))
+    last = TreeModel.fit(X, Y, tree, LinearConfig(cost_positive=2, cost_negative=4))
+    for level, expected in enumerate([upper, upper, last]):
+        found = model.levels[level].state()
+        assert all(np.array_equal(found[key], value) for key, value in expected.levels[level].state().items())
+    for wrong in ("2", "1/0", "1/x", "-1/2", "1/inf"):
+        with pytest.raises(ConfigError, match="level_costs must have the form positive/negative"):
+            LinearConfig(level_costs=(wrong,))
+
+
 @pytest.mark.parametrize(
     "transform",
     [

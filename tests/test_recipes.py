@@ -13,7 +13,7 @@ from treetop.errors import ConfigError
 from treetop.methods import method_class
 from treetop.metrics import PROPENSITY
 from treetop.metrics.documents import RANKING
-from treetop.recipes import all_recipes, find_recipe
+from treetop.recipes import ENSEMBLE, all_recipes, find_recipe, published_encoders
 
 SETTINGS_ONLY = {"cascadexml"}
 """Methods whose tables of scores were not available."""
@@ -30,13 +30,23 @@ def test_every_recipe_is_sound(recipe):
             metric, _, k = name.partition("@")
             assert metric in RANKING and k in ("1", "3", "5") and 0 < value < 100
         assert row.scores["P@1"] > row.scores["P@3"] > row.scores["P@5"]
+        assert row.of in (
+            None,
+            *(member.name for member in recipe.members),
+            *([ENSEMBLE] if recipe.rule else []),
+        )
     json.dumps(recipe.to_dict())
     config = method_class(recipe.method).config_class()
-    made = recipe.make()
-    for name, value in (recipe.settings or {}).items():
-        assert config.full_name(name) == name
-        assert made.config.value(name) == value
-    assert (recipe.settings is None) == (recipe.settings_from is None)
+    for member in recipe.members:
+        made = recipe.make(member.name)
+        for name, value in member.settings.items():
+            assert config.full_name(name) == name
+            assert made.config.value(name) == value
+        if "transformer.encoder" in member.settings:
+            assert member.settings["transformer.encoder"] in published_encoders()
+    assert (recipe.settings is None) == (recipe.settings_from is None) == (not recipe.members)
+    assert (recipe.rule is None) == (len(recipe.members) < 2)
+    assert recipe.members or recipe.make().config == config
 
 
 def test_there_is_one_for_every_published_pair():
@@ -65,6 +75,34 @@ def test_what_the_papers_say():
         find_recipe("xml-cnn/eurlex4k")
 
 
+def test_members_of_an_ensemble():
+    recipe = find_recipe("xr-transformer/eurlex-4k")
+    assert [member.name for member in recipe.members] == ["bert", "roberta", "xlnet"]
+    assert recipe.rule == "softmax" and recipe.settings == recipe.member("bert").settings
+    assert recipe.make().config.transformer.encoder == "bert-base-uncased"
+    xlnet = recipe.make("xlnet", max_length=64).config
+    assert xlnet.transformer.encoder == "xlnet-base-cased" and xlnet.transformer.pooling == "last"
+    assert xlnet.max_length == 64 and xlnet.linear.cost_negative == 4
+    assert recipe.make("roberta").config.linear.cost_negative == 1
+    assert find_recipe("xr-transformer/wiki10-31k").member("xlnet").settings["steps"] == (400, 400, 200)
+    assert len(find_recipe("x-transformer/wiki-500k").members) == 9
+    with pytest.raises(ConfigError, match="no member 'robert'; did you mean 'roberta'"):
+        recipe.make("robert")
+    with pytest.raises(ConfigError, match="no members: only scores"):
+        find_recipe("xml-cnn-impl/wiki10-31k").member("xml-cnn-impl")
+
+
+def test_a_row_is_of_a_member_or_of_the_ensemble():
+    recipe = find_recipe("lightxml/wiki-500k")
+    assert [row.scores["P@1"] for row in recipe.published_of(ENSEMBLE)] == [77.78, 77.89]
+    ones = [row.scores["P@1"] for row in recipe.published_of("bert-1")]
+    assert ones == [76.19, 76.3]
+    assert recipe.published_of("bert-3") == recipe.published_of("bert-1")  # they differ by the seed
+    other = find_recipe("lightxml/wiki10-31k")
+    assert [row.scores["P@1"] for row in other.published_of("bert")] == [87.8]
+    assert other.published_of("xlnet") == ()
+
+
 # -- the commands --------------------------------------------------------------------------------------------
 
 
@@ -82,6 +120,7 @@ def test_train_by_a_recipe_and_compare(folder, capsys):
     assert call(capsys, *by, "--set", "trees=2", "--method", "parabel").code == 0
     trained = treetop.load(model)
     assert trained.name == "parabel" and trained.statistics["recipe"] == "parabel/amazon-670k"
+    assert trained.statistics["recipe_member"] == "parabel"
     assert trained.config.trees == 2 and trained.config.tree.leaf_size == 100
     assert "parabel/amazon-670k" in call(capsys, "info", model).out
     call(capsys, *by, "--method", "bonsai").sentence(2, "is for parabel, not for bonsai")
@@ -94,16 +133,36 @@ def test_train_by_a_recipe_and_compare(folder, capsys):
     assert outcome.code == 0
     assert "for 153,025 test texts of Amazon-670K; this test set has 30" in outcome.err
     table = outcome.out.partition("published: parabel/amazon-670k\n")[2].splitlines()
-    assert table[0].split() == ["P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5", "source"]
+    assert table[0].split() == ["of", "P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5", "source"]
     constants = trained.evaluate(treetop.read(test), propensity=PROPENSITY["amazon-670k"])
-    measured = [f"{constants[name]:.2f}" for name in table[0].split()[:-1]]
+    measured = [f"{constants[name]:.2f}" for name in table[0].split()[1:-1]]
     assert table[1].split() == ["measured", "now", *measured]
     published = " ".join(table[2].split())
-    assert "44.91 39.77 35.98 26.36 29.95 33.17 Zhang, Chang, Yu, Dhillon, NeurIPS 2021" in published
+    assert "parabel 44.91 39.77 35.98 26.36 29.95 33.17 Zhang, Chang, Yu, Dhillon, NeurIPS 2021" in published
 
     other = call(capsys, "evaluate", model, test, "--recipe", "kim-cnn/eurlex-4k", "--json", "-")
     report = json.loads(other.out)
     assert report["published"][0]["scores"]["P@1"] == 80.93 and "P@1" in report
+
+
+def test_a_model_is_compared_with_what_it_is(folder, capsys):
+    train, test = folder / "train.jsonl", folder / "test.jsonl"
+    for number in (1, 2):
+        small = ("--method", "parabel", "--set", f"seed={number}", "--model", folder / f"one-{number}")
+        assert call(capsys, "train", train, *small).code == 0
+    joined = ("ensemble", folder / "joined", folder / "one-1", folder / "one-2")
+    assert call(capsys, *joined).code == 0
+
+    def rows(model, recipe):
+        outcome = call(
+            capsys, "evaluate", folder / model, test, "--recipe", recipe, "--json", "-", quiet=False
+        )
+        return [row["of"] for row in json.loads(outcome.out)["published"]], outcome.err
+
+    assert set(rows("one-1", "lightxml/wiki-500k")[0]) == {"bert-1"}
+    assert set(rows("joined", "lightxml/wiki-500k")[0]) == {"ensemble"}
+    none, notes = rows("one-1", "lightxml/eurlex-4k")
+    assert none == [] and "no published scores of such a model, but others (ensemble of 3" in notes
 
 
 def test_measured_against_what_is_not_known(folder, capsys):

@@ -199,6 +199,8 @@ def _read_data(
     reading: LabelledReading,
 ) -> tuple[Dataset, Dataset]:
     """The training data and the test data."""
+    from ..data.held_out import hold_out
+
     if test is not None and validation is not None:
         raise ConfigError("--test and --validation cannot be combined: give one of them")
     if test is None and validation is None and holds_splits(data, reading.format):
@@ -207,7 +209,7 @@ def _read_data(
     if test is not None:
         return train, reading.read_beside(test, "test")
     fraction = HELD_OUT if validation is None else validation
-    return train.split(fraction, by_group=group is not None)
+    return hold_out(train, fraction, 0, "comparison")
 
 
 def _write(folder: Path, comparison: Comparison, found: Verdicts, content: Mapping[str, Any]) -> None:

@@ -14,7 +14,6 @@ from .reporter import duration
 
 if TYPE_CHECKING:
     from ..methods import Method
-    from ..methods.ensemble import Ensemble
     from ..tree import LabelTree
 
 
@@ -25,11 +24,10 @@ def info(
 ) -> None:
     """Show a model's method, changed settings, training data, size and label tree."""
     from ..methods import load
-    from ..methods.ensemble import Ensemble
     from ..store import read_manifest
 
     classifier = load(model, verify=False)
-    label_tree: LabelTree | None = getattr(classifier, "tree", None)
+    label_tree = classifier.tree
     facts: dict[str, Any] = {
         "model": str(model),
         "method": classifier.name,
@@ -40,8 +38,8 @@ def info(
         "calibration": classifier.statistics.get("calibration"),
         "tree": None if label_tree is None else label_tree.sizes,
     }
-    if isinstance(classifier, Ensemble):
-        facts["members"] = _members(classifier)
+    if members := classifier.weighted_members:
+        facts["members"] = [_member_facts(member, weight) for member, weight in members]
     picture = [] if label_tree is None or not tree else list(_picture(classifier, label_tree))
     if json:
         show_json(facts | ({"tree_picture": picture} if tree else {}))
@@ -58,17 +56,14 @@ def info(
         show("\n".join(picture))
 
 
-def _members(ensemble: Ensemble) -> list[dict[str, Any]]:
-    return [
-        {
-            "method": member.name,
-            "weight": weight,
-            "changed_settings": member.config.changed(),
-            "data": member.statistics,
-            "calibration": member.statistics.get("calibration"),
-        }
-        for member, weight in zip(ensemble.members, ensemble.weights.tolist(), strict=True)
-    ]
+def _member_facts(member: Method, weight: float) -> dict[str, Any]:
+    return {
+        "method": member.name,
+        "weight": weight,
+        "changed_settings": member.config.changed(),
+        "data": member.statistics,
+        "calibration": member.statistics.get("calibration"),
+    }
 
 
 def _member_row(facts: dict[str, Any]) -> tuple[str, ...]:

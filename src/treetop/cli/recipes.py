@@ -75,12 +75,38 @@ def _show(recipe: Recipe) -> None:
     if recipe.settings is None:
         show("Only scores are published, no settings.")
     else:
-        show(f"Settings ({recipe.settings_from})")
-        show_table((name, value_text(value)) for name, value in recipe.settings.items())
+        _show_settings(recipe)
     for note in recipe.notes:
         show(note)
     if not recipe.published:
         return
     show()
     show("Published scores")
-    scores_table(recipe.published)
+    scores_table(recipe.published, costs=True)
+
+
+def _show_settings(recipe: Recipe) -> None:
+    """The settings that all members share, then those of each member."""
+    members = recipe.members
+    shared = [
+        name
+        for name, value in members[0].settings.items()
+        if all(name in member.settings and member.settings[name] == value for member in members)
+    ]
+    show(f"Settings ({recipe.settings_from})")
+    show_table((name, value_text(members[0].settings[name])) for name in shared)
+    if len(members) > 1:
+        show()
+        show(f"Members, combined by the rule {recipe.rule}")
+        own = [
+            (
+                member.name,
+                ", ".join(
+                    f"{name}={value_text(value)}"
+                    for name, value in member.settings.items()
+                    if name not in shared
+                ),
+            )
+            for member in members
+        ]
+        show_table(own)

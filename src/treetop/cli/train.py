@@ -120,7 +120,7 @@ def train(
         if not is_main_process():  # another process of this training saves the model
             return
         if recipe is not None:
-            classifier.statistics["recipe"] = recipe
+            classifier.statistics |= _recipe_facts(recipe)
         if not resume:  # the time before a kill is not known
             seconds = round(time.monotonic() - trained, 3)
             classifier.statistics["spent"] = {"seconds": seconds, "peak_bytes": peak_memory()}
@@ -146,9 +146,20 @@ def _untrained(recipe: str | None, method: str | None) -> Method:
     untrained = found.make()  # before the notes: it fails for methods that treetop does not have
     if found.settings is None:
         note(f"{recipe}: only scores are published, no settings; using the defaults of {found.method}")
+    if len(found.members) > 1:
+        names = ", ".join(member.name for member in found.members)
+        note(f"{recipe} is an ensemble of {names}; this trains {found.members[0].name} alone")
     for hint in found.notes:
         note(hint)
     return untrained
+
+
+def _recipe_facts(name: str) -> dict[str, str]:
+    """What a model records of its recipe."""
+    from ..recipes import find_recipe
+
+    members = find_recipe(name).members
+    return {"recipe": name} | ({"recipe_member": members[0].name} if members else {})
 
 
 def note_saved(model: Path, examples: Dataset, began: float) -> None:
@@ -164,11 +175,13 @@ def _hold_out(
     examples: Dataset, validation: str, reading: LabelledReading, seed: int
 ) -> tuple[Dataset, Dataset]:
     """The examples to train on and those to validate on."""
+    from ..data.held_out import hold_out
+
     try:
         fraction = float(validation)
     except ValueError:
         return examples, reading.read_beside(Path(validation), "test")
-    return examples.split(fraction, seed=seed, by_group=examples.groups is not None)
+    return hold_out(examples, fraction, seed, "validation")
 
 
 def _own_tree(path: Path, examples: Dataset, classifier: Method) -> LabelTree:

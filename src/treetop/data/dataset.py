@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict, overload
@@ -13,26 +12,18 @@ import numpy.typing as npt
 from scipy import sparse
 
 from ..errors import DataError
-from ..sparse import is_checked
 from ..strings import Strings
 from ..units import counted
-from .columns import (
-    checked_texts,
-    is_frame,
-    is_matrix,
-    is_missing,
-    is_series,
-    numbers_of,
-    place_of,
-    values_of,
-)
+from .columns import checked_texts, is_frame
+from .frame_columns import read_columns
+from .held_out import split_rows
+from .labels import are_names, distinct_names, labels_of
+from .matrices import feature_matrix, label_matrix
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 Rows = npt.NDArray[np.int64] | slice | Sequence[int]
-_BLOCK = 1 << 20
-"""Entries checked at a time."""
 
 
 class FrameColumns(TypedDict, total=False):
@@ -158,7 +149,7 @@ class Dataset:
         """
         names = Strings.of([])
         if Y is not None:
-            names, Y = labels_of(Y if is_frame(Y) or _are_names(Y) else label_matrix(Y, source), source)
+            names, Y = labels_of(Y if is_frame(Y) or are_names(Y) else label_matrix(Y, source), source)
         if labels is not None:
             names = distinct_names(Strings.of(labels), source)
         return cls(
@@ -184,9 +175,7 @@ class Dataset:
           its group.
         - ``source``: the name of the frame in messages.
         """
-        from .frames import from_frame
-
-        return from_frame(frame, **columns)
+        return cls(**read_columns(frame, **columns))
 
     def __len__(self) -> int:
         if self.texts is not None:
@@ -338,14 +327,6 @@ class Dataset:
         """The rows that are not texts of labels."""
         return np.arange(len(self)) if self.label_rows is None else np.flatnonzero(~self.label_rows)
 
-    def hold_out(
-        self, fraction: float, seed: int, groups: npt.NDArray[np.int64] | None
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Rows to train on, with all texts of labels, and held-out rows: whole ``groups``, if given."""
-        examples = self.example_rows()
-        _, drawn = split_rows(len(examples), fraction, seed, None if groups is None else groups[examples])
-        return np.setdiff1d(np.arange(len(self)), examples[drawn]), examples[drawn]
-
     def group_codes(self) -> npt.NDArray[np.int64]:
         """The group of each example as a number."""
         if self.groups is None:
@@ -374,156 +355,3 @@ def _names_of(names: Iterable[Any] | None) -> Strings | None:
 
 def _has_letter(text: str) -> bool:
     return any(map(str.isalpha, text))
-
-
-def split_rows(
-    rows: int, fraction: float, seed: int, groups: npt.NDArray[np.int64] | None = None
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Row numbers of the larger and the smaller part, each in ascending order."""
-    if not 0 < fraction < 1:
-        raise DataError(f"a split fraction must be between 0 and 1, not {fraction}")
-    if rows < 2:
-        raise DataError(f"cannot split {counted(rows, 'example')} into two parts; at least two are needed")
-    rng = np.random.default_rng(seed)
-    wanted = min(max(round(rows * fraction), 1), rows - 1)
-    held_out = np.zeros(rows, bool)
-    if groups is None:
-        held_out[rng.permutation(rows)[:wanted]] = True
-    else:
-        sizes = np.bincount(groups)
-        if len(sizes) < 2:
-            raise DataError("cannot split by group: all examples are in one group; split without groups")
-        order = rng.permutation(len(sizes))
-        before = np.cumsum(sizes[order]) - sizes[order]
-        chosen = order[before < wanted]
-        chosen = chosen[: len(sizes) - 1]
-        held_out = np.isin(groups, chosen)
-    return np.flatnonzero(~held_out), np.flatnonzero(held_out)
-
-
-def labels_of(labels: Any, source: str) -> tuple[Strings, Any]:
-    """The vocabulary and the examples × labels matrix of label sets, or of a matrix with a column a label."""
-    if not is_matrix(labels):
-        return index_labels(labels)
-    if is_frame(labels):
-        from .frames import indicator_labels
-
-        return indicator_labels(labels, source)
-    matrix = label_matrix(labels, source)
-    return Strings.numbers(matrix.shape[1]), matrix
-
-
-def index_labels(labels: Iterable[Any], before: str = "") -> tuple[Strings, sparse.csr_matrix]:
-    """The sorted vocabulary and the examples × labels matrix of the label names of each example.
-
-    Messages begin with ``before``.
-    """
-    if isinstance(labels, str) or not isinstance(labels, Iterable) or is_frame(labels):
-        raise DataError(f"{before}the labels are a {type(labels).__name__}; pass a list of label lists")
-    indexer = LabelIndexer()
-    column: Iterable[Any] = values_of(labels) if is_series(labels) else labels
-    for row, names in enumerate(column):
-        listed = [names] if isinstance(names, str) else list(names) if isinstance(names, Iterable) else None
-        if listed is None or any(type(name) is not str and is_missing(name) for name in listed):
-            raise DataError(f"{before}the labels of {place_of(labels, row)} {_flaw_of(names)}")
-        indexer.append(listed)
-    return indexer.build()
-
-
-def _flaw_of(names: Any) -> str:
-    if is_missing(names):
-        return f"are missing ({names}); an example without labels needs an empty list"
-    if not isinstance(names, Iterable):
-        return f"are of type {type(names).__name__}; give a list of names"
-    return f"contain a missing value; leave it out: {list(names)!r}"
-
-
-def _are_names(labels: Any) -> bool:
-    """Whether a label name is among them: they are then the labels of each row, not a matrix."""
-    if is_matrix(labels) or is_frame(labels) or not isinstance(labels, Iterable):
-        return False
-    rows = ((row,) if isinstance(row, str) or not isinstance(row, Iterable) else row for row in labels)
-    return any(isinstance(name, str) for row in rows for name in row)
-
-
-class LabelIndexer:
-    """Collects label sets row by row; the vocabulary comes out sorted, whatever the order of the rows."""
-
-    def __init__(self) -> None:
-        self._codes: dict[str, int] = {}
-        self._indices: Any = array("i")
-        self._indptr: Any = array("q", [0])
-
-    def append(self, names: Iterable[str]) -> None:
-        codes = self._codes
-        row = {codes.setdefault(str(name), len(codes)) for name in names}
-        self._indices.extend(row)
-        self._indptr.append(len(self._indices))
-
-    def build(self) -> tuple[Strings, sparse.csr_matrix]:
-        names = sorted(self._codes)
-        new_code = np.empty(len(names), np.int32)
-        new_code[[self._codes[name] for name in names]] = np.arange(len(names), dtype=np.int32)
-        indices = np.frombuffer(self._indices, np.int32) if len(self._indices) else np.zeros(0, np.int32)
-        indptr = np.frombuffer(self._indptr, np.int64)
-        data = np.ones(len(indices), np.float32)
-        Y = sparse.csr_matrix((data, new_code[indices], indptr), shape=(len(indptr) - 1, len(names)))
-        Y.sort_indices()
-        return Strings.of(names), Y
-
-
-def distinct_names(labels: Strings, source: str) -> Strings:
-    """The same label names, which must differ from each other."""
-    seen: set[str] = set()
-    for name in labels:
-        if name in seen:
-            raise DataError(f"{source}: the label name {name!r} is given twice; rename one of the labels")
-        seen.add(name)
-    return labels
-
-
-def feature_matrix(X: Any, source: str) -> sparse.csr_matrix:
-    """Any matrix as float32 CSR with sorted indices; NaN and infinity are rejected."""
-    if is_checked(X):
-        return X
-    matrix = _as_csr(X, source, "features")
-    for start in range(0, matrix.nnz, _BLOCK):
-        bad = np.flatnonzero(~np.isfinite(matrix.data[start : start + _BLOCK]))
-        if len(bad):
-            row = int(np.searchsorted(matrix.indptr, start + bad[0], side="right")) - 1
-            raise DataError(f"{source}: the features of row {row} contain NaN or infinity; replace them")
-    return matrix
-
-
-def label_matrix(Y: Any, source: str) -> sparse.csr_matrix:
-    """Any 0/1 or weighted label matrix as float32 CSR; stored zeros are dropped."""
-    if is_checked(Y):
-        return Y
-    matrix = _as_csr(Y, source, "labels")
-    bad = np.flatnonzero(~(np.isfinite(matrix.data) & (matrix.data >= 0)))
-    if len(bad):
-        row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
-        raise DataError(
-            f"{source}: label weights must be finite and not negative; row {row} has {matrix.data[bad[0]]:g}"
-        )
-    if (matrix.data == 0).any():
-        matrix = matrix.copy()
-        matrix.eliminate_zeros()
-    return matrix
-
-
-def _as_csr(values: Any, source: str, what: str) -> sparse.csr_matrix:
-    if is_frame(values):
-        if not is_matrix(values):
-            raise DataError(f"{source}: the {what} are a frame with non-numeric columns; drop them")
-        values = numbers_of(values)
-    try:
-        matrix = sparse.csr_matrix(values, dtype=np.float32)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{source}: the {what} are not a matrix of numbers ({error})") from None
-    if matrix.nnz and (matrix.indices.min() < 0 or matrix.indices.max() >= matrix.shape[1]):
-        raise DataError(f"{source}: a column id of the {what} is outside 0…{matrix.shape[1] - 1}")
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
-    return matrix

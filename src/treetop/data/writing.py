@@ -13,7 +13,6 @@ from .files import Output
 from .formats import Format, named_format
 from .formats.options import WriteOptions
 from .formats.recognise import recognise_output
-from .frames import from_frame
 
 
 def write(
@@ -45,7 +44,7 @@ def write(
     if label_separator == "":
         raise ConfigError("the label separator must not be empty: leave it out for the default")
     if is_frame(dataset):
-        dataset = from_frame(dataset, need_labels=False)
+        dataset = Dataset.from_frame(dataset, need_labels=False)
     chosen = recognise_output(path, dataset.Y is not None) if format is None else named_format(format)
     _check_holds(chosen, dataset)
     options = WriteOptions(text, labels, id, group, label_separator, split)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..config import Config, lengthened, setting
@@ -43,6 +44,11 @@ class LinearConfig(Config):
     refit: bool = setting(False, "after l1, train again with l2 on the features that l1 selected")
     cost_positive: float = setting(1.0, "cost C of positive examples", above=0)
     cost_negative: float = setting(1.0, "cost C of negative examples", above=0)
+    level_costs: tuple[str, ...] = setting(
+        (),
+        "costs of positives and negatives by level, such as 1/2,2/4; a list is for the lowest levels, its "
+        "first entry for all above; none: cost_positive and cost_negative on all levels",
+    )
     bias: float = setting(1.0, "value of the constant bias feature; 0: no bias", at_least=0)
     tolerance: float = setting(
         0.1,
@@ -86,6 +92,8 @@ class LinearConfig(Config):
     )
 
     def check(self) -> None:
+        for costs in self.level_costs:
+            _costs(costs)
         for scheme in self.negatives:
             for part in scheme.split("+"):
                 if part not in NEGATIVES:
@@ -100,6 +108,13 @@ class LinearConfig(Config):
             )
         if not self.negatives or not self.beam:
             raise ConfigError("negatives and beam need at least one entry")
+
+    def at_level(self, level: int, depth: int) -> LinearConfig:
+        """The settings for one of ``depth`` levels, counted from 0 at the top: those with its own costs."""
+        if not self.level_costs:
+            return self
+        positive, negative = _costs(lengthened(self.level_costs, depth)[level])
+        return replace(self, cost_positive=positive, cost_negative=negative, level_costs=())
 
     @property
     def l1(self) -> float:
@@ -136,3 +151,15 @@ class LinearConfig(Config):
         """The power of the parent's score at each level, from the top."""
         last = 0.0 if self.last_transform == "alone" else self.level_discount
         return [self.level_discount] * (depth - 1) + [last]
+
+
+def _costs(text: str) -> tuple[float, float]:
+    """Two costs, as 2/4."""
+    positive, _, negative = text.partition("/")
+    try:
+        costs = float(positive), float(negative)
+    except ValueError:
+        costs = 0.0, 0.0
+    if not all(0 < cost < math.inf for cost in costs):
+        raise ConfigError(f"level_costs must have the form positive/negative, such as 2/4, not {text!r}")
+    return costs

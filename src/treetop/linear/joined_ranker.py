@@ -1,4 +1,7 @@
-"""`JoinedRanker`: linear classifiers on a label tree, on TF-IDF and an encoder's vectors (Φ_cat)."""
+"""`JoinedRanker`: linear classifiers on a label tree, on TF-IDF and an encoder's vectors (Φ_cat).
+
+Feature matrices that come with the texts, such as published TF-IDF, take the place of the ranker's own.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ..arrays import under_prefix, with_prefix
 from ..config import Config, part
+from ..data import Dataset
 from ..errors import ConfigError
-from ..features import USUAL_TFIDF, Tfidf, TfidfConfig
+from ..features import USUAL_TFIDF, TfidfConfig
 from ..features.joined import Vectors, joined
+from ..features.text_features import TextFeatures
 from ..ranked import Ranked
-from ..strings import Strings
 from ..tree import FROM_EXAMPLES, LabelTree, TreeConfig, trees_of
 from .config import LinearConfig
 from .tree_model import TreeModel
@@ -45,18 +48,18 @@ class JoinedRankerConfig(Config):
 
 
 class JoinedRanker:
-    """The vocabulary of the texts, and classifiers on TF-IDF features followed by vectors."""
+    """The features of texts, and classifiers on them followed by vectors."""
 
-    def __init__(self, tfidf: Tfidf, model: TreeModel, use: str = "both") -> None:
+    def __init__(self, features: TextFeatures, model: TreeModel, use: str = "both") -> None:
         """``use``: both, tfidf or vectors, see `joined`."""
-        self.tfidf = tfidf
+        self.features = features
         self.model = model
         self.use = use
 
     @classmethod
     def fit(
         cls,
-        tfidf: Tfidf,
+        features: TextFeatures,
         X: sparse.csr_matrix,
         vectors: Vectors,
         Y: sparse.csr_matrix,
@@ -67,16 +70,16 @@ class JoinedRanker:
         seed: int,
         threads: int,
     ) -> JoinedRanker:
-        """``X``: TF-IDF features of the training texts; ``tree``: a tree, or settings to build one."""
-        features = joined(X, vectors, use)
+        """``X``: features of the training texts; ``tree``: a tree, or settings to build one."""
+        together = joined(X, vectors, use)
         if isinstance(tree, TreeConfig):
-            tree = trees_of(features, Y, tree, seeds=[seed], threads=threads)[0]
-        model = TreeModel.fit(features, Y, tree, config, seed=seed, threads=threads)
-        return cls(tfidf, model, use)
+            tree = trees_of(together, Y, tree, seeds=[seed], threads=threads)[0]
+        model = TreeModel.fit(together, Y, tree, config, seed=seed, threads=threads)
+        return cls(features, model, use)
 
     def rank(
         self,
-        texts: Strings,
+        dataset: Dataset,
         vectors: Vectors | None,
         k: int,
         *,
@@ -84,13 +87,13 @@ class JoinedRanker:
         threads: int,
     ) -> Ranked:
         """The ``k`` best labels of every text; ``vectors`` may be None with ``use="tfidf"``."""
-        features = joined(self.tfidf.transform(texts, threads=threads), vectors, self.use)
-        return self.model.rank(features, k, beam=beam, threads=threads)
+        X = self.features.matrix(dataset, threads=threads)
+        return self.model.rank(joined(X, vectors, self.use), k, beam=beam, threads=threads)
 
     def state(self) -> dict[str, npt.NDArray]:
         """Plain arrays for the store."""
         width = {"n_features": np.array([self.model.n_features])}
-        return width | self.model.state() | with_prefix("tfidf", self.tfidf.state())
+        return width | self.model.state() | self.features.joined_state()
 
     @classmethod
     def from_state(
@@ -105,4 +108,4 @@ class JoinedRanker:
         """The inverse of `state`, for a model with that number of labels."""
         model = TreeModel.from_state(arrays, linear, int(arrays["n_features"][0]))
         model.tree.check_ids(labels)
-        return cls(Tfidf.from_state(tfidf, under_prefix("tfidf", arrays)), model, use)
+        return cls(TextFeatures.from_joined_state(arrays, tfidf), model, use)

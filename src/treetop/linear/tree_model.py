@@ -11,7 +11,7 @@ from scipy import sparse
 
 from .. import _native, checkpoints
 from ..arrays import typed, under_prefix, with_prefix
-from ..data.dataset import label_matrix
+from ..data.matrices import label_matrix
 from ..errors import ConfigError, DataError, ModelError
 from ..progress import step
 from ..ranked import Ranked
@@ -70,8 +70,9 @@ class TreeModel:
                 config.threshold,
                 seed + level,
             )
-            name = checkpoints.name_of("level", source, *arrays, config.solver_settings(), config.weight_bits)
-            solver = _native.SolverOptions(**config.solver_settings())
+            settings = config.at_level(level, tree.depth).solver_settings()
+            name = checkpoints.name_of("level", source, *arrays, settings, config.weight_bits)
+            solver = _native.SolverOptions(**settings)
             waiting.append((name, _native.LevelProblem(rows, *arrays, solver)))
         model._train(waiting, threads)
         return model

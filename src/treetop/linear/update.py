@@ -113,7 +113,7 @@ class _Update:
             True,  # only children among these have weights too
             self.old.config.threshold,
             self.seed + level,
-            _native.SolverOptions(**self.old.config.solver_settings()),
+            _native.SolverOptions(**self.old.config.at_level(level, tree.depth).solver_settings()),
         )
         return _Waiting(level, nodes, problem)
 

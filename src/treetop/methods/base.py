@@ -22,7 +22,9 @@ from ..calibration import Calibration
 from ..config import Config, setting
 from ..data import Dataset
 from ..data.columns import is_frame
-from ..data.frames import TextColumns, labelled
+from ..data.frame_columns import TextColumns
+from ..data.frames import labelled
+from ..data.held_out import held_out_rows
 from ..deprecation import renamed_attribute
 from ..errors import ConfigError, DataError, ModelError, TreetopError
 from ..machine import thread_count
@@ -31,7 +33,6 @@ from ..progress import step
 from ..ranked import Ranked
 from ..search_space import SearchSpace
 from ..strings import Strings
-from .held_out import held_out_rows
 from .inputs import Inputs, as_dataset, labelled_set, training_set
 from .options import check_options, keywords
 from .statistics import checked_statistics
@@ -80,6 +81,8 @@ class Method(ABC):
     """Whether a model is the same for any number of threads, bit for bit."""
     trains_in_epochs: ClassVar[bool] = False
     """Whether training runs in epochs, after which a callback (``on_epoch``) is called."""
+    scores_are_probabilities: ClassVar[bool] = False
+    """Whether scores are probabilities without a calibration."""
     search_space: ClassVar[SearchSpace] = {}
     """Settings and values that `treetop.tune` tries."""
 
@@ -210,8 +213,8 @@ class Method(ABC):
         data = labelled(data, "calibrate needs", text=text, labels=labels)
         dataset = self.input_set(data)
         with step("Calibrating"):
-            raw = self._score(dataset, min(calibration.DEPTH, len(known)), None)
-            judged = match_truth(raw, dataset, calibration.DEPTH)
+            raw = self._score(dataset, min(calibration.CALIBRATED_LABELS, len(known)), None)
+            judged = match_truth(raw, dataset, calibration.CALIBRATED_LABELS)
             if not judged.best_hits.any():
                 raise DataError(
                     f"{data.source}: no predicted label is correct, so the scores cannot be calibrated:"
@@ -313,6 +316,16 @@ class Method(ABC):
         return None
 
     @property
+    def network_alone(self) -> bool:
+        """Whether only a network ranks labels, so that the metrics of its best epoch are the model's."""
+        return False
+
+    @property
+    def weighted_members(self) -> list[tuple[Method, float]]:
+        """The models that this one combines, with their weights; none for most methods."""
+        return []
+
+    @property
     def can_update(self) -> bool:
         """Whether `update` works for this method."""
         return type(self)._update is not Method._update
@@ -383,11 +396,19 @@ class Method(ABC):
     def takes_texts(self) -> bool:
         """Whether the fitted model takes texts; else it takes feature matrices."""
 
-    @abstractmethod
-    def _fit(self, dataset: Dataset, **extra: Any) -> None: ...
+    @property
+    def needs_features(self) -> bool:
+        """Whether the fitted model takes feature matrices, perhaps next to texts."""
+        return not self.takes_texts
+
+    # A method names the options that it takes, as in ``_rank(self, dataset, k, *, beam=None)``: to type
+    # checkers, ``*given: Any, **options: Any`` stands for whatever these are.
 
     @abstractmethod
-    def _rank(self, dataset: Dataset, k: int, **options: Any) -> Ranked: ...
+    def _fit(self, dataset: Dataset, /, *given: Any, **options: Any) -> None: ...
+
+    @abstractmethod
+    def _rank(self, dataset: Dataset, k: int, /, *given: Any, **options: Any) -> Ranked: ...
 
     @abstractmethod
     def _state(self) -> dict[str, npt.NDArray]: ...
@@ -395,14 +416,14 @@ class Method(ABC):
     @abstractmethod
     def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None: ...
 
-    def _update(self, new: Dataset, old: Dataset | None, **options: Any) -> None:
+    def _update(self, new: Dataset, old: Dataset | None, /, *given: Any, **options: Any) -> None:
         """Adds ``new`` examples, whose first labels are the model's; updatable methods override this.
 
         ``old``: the training examples, with the model's labels, if given.
         """
         raise ModelError(f"{self.name} cannot be updated: retrain it on all examples")
 
-    def _explain(self, dataset: Dataset, label: int, **options: Any) -> Explanation:
+    def _explain(self, dataset: Dataset, label: int, /, *given: Any, **options: Any) -> Explanation:
         """The explanation for the only row of ``dataset``; methods that can explain override this."""
         raise ModelError(f"{self.name} cannot explain its scores: choose a linear method, or neighbours")
 
@@ -425,7 +446,11 @@ class Method(ABC):
             "labels": len(dataset.labels),
             "labels_used": int((self.label_counts > 0).sum()),
             "labels_per_example": round(dataset.Y.nnz / len(dataset), 3),
-            "input": "texts" if self.takes_texts else "features",
+            "input": " and ".join(
+                kind
+                for kind, needed in (("texts", self.takes_texts), ("features", self.needs_features))
+                if needed
+            ),
             "source": dataset.source,
         }
         if dataset.X is not None:
@@ -516,9 +541,10 @@ class Method(ABC):
             raise DataError(
                 f"{dataset.source}: the model was trained on texts but the input has none: give texts"
             )
-        if not self.takes_texts and dataset.X is None:
+        if self.needs_features and dataset.X is None:
+            trained_on = "texts with given features" if self.takes_texts else "features"
             raise DataError(
-                f"{dataset.source}: the model was trained on features but the input has none: give features"
+                f"{dataset.source}: the model was trained on {trained_on} but the input has none: give them"
             )
         features = self.statistics.get("features")
         return dataset.with_width(features) if dataset.open_width and features else dataset

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ..data import Dataset
-from ..errors import DataError
+from ..data.held_out import held_out_rows
+from ..errors import ConfigError, DataError
 from ..features.joined import Vectors
 from ..neural.batches import Examples
 from ..neural.device import chosen_device, chosen_precision
@@ -93,6 +94,19 @@ def training_texts(dataset: Dataset, method: str) -> Strings:
             f"{dataset.source}: {method} needs texts, but there are only features: choose a linear method"
         )
     return dataset.texts
+
+
+def with_validation(
+    dataset: Dataset, validation: Dataset | None, config: NetworkConfig, method: str
+) -> tuple[Dataset, Dataset | None]:
+    """The training examples, and the validation set: given, or held out as the settings say."""
+    training_texts(dataset, method)
+    if validation is None and config.training.validation:
+        kept, held_out = held_out_rows(dataset, config.training.validation, config.seed, "validation")
+        dataset, validation = dataset[kept], dataset[held_out]
+    if config.training.patience and validation is None:
+        raise ConfigError("patience needs held-out examples: set validation=0.1, or pass a validation set")
+    return dataset, validation
 
 
 def prediction_vectors(

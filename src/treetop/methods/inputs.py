@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data import Dataset
 from ..data.columns import checked_texts, is_frame, is_matrix
-from ..data.frames import TextColumns, from_frame
+from ..data.frame_columns import TextColumns
 from ..errors import DataError
 from ..strings import Strings
 
@@ -23,7 +23,7 @@ _HERE = "the input"
 def as_dataset(inputs: Inputs, text: TextColumns | None = None) -> Dataset:
     """Inputs without labels; ``text`` names the text columns of a frame."""
     if _holds_texts(inputs, text):
-        return from_frame(inputs, text=text or "text", labels=None, source=_HERE)
+        return Dataset.from_frame(inputs, text=text or "text", labels=None, source=_HERE)
     if isinstance(inputs, Dataset):
         return inputs
     if isinstance(inputs, str):
@@ -47,7 +47,7 @@ def labelled_set(data: Dataset | Inputs, labels: Any, text: TextColumns | None =
     """Examples with their labels: in the data, given next to it, or in the column that ``labels`` names."""
     if _holds_texts(data, text):
         if labels is None or isinstance(labels, str):
-            return from_frame(data, text=text or "text", labels=labels or "labels")
+            return Dataset.from_frame(data, text=text or "text", labels=labels or "labels")
         return Dataset.from_texts(as_dataset(data, text).texts or (), labels)
     if isinstance(data, Dataset):
         if labels is not None:

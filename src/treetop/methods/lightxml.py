@@ -102,6 +102,11 @@ class LightXML(NeuralMethod):
         config = self.config
         encoder = encoder_of(self.reader)
         assert self.clusters is not None
+        if len(self.clusters) > 2:
+            raise ConfigError(
+                f"lightxml has one level of clusters, but the label tree has {len(self.clusters) - 1}: give a"
+                " tree with one level above the labels"
+            )
         if len(self.clusters) == 1:
             return EncoderNetwork(encoder, labels, "bce", bits=config.head_bits)
         head = ClusterHead(

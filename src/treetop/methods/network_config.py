@@ -180,8 +180,3 @@ class JoinedFeaturesConfig(NetworkConfig):
     )
 
     renamed: ClassVar = {"keep_data": None}
-
-    def check(self) -> None:
-        super().check()
-        if self.training.validation or self.training.patience:
-            raise ConfigError("this method always trains to the end: leave out validation and patience")

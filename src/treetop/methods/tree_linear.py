@@ -77,7 +77,7 @@ class TreeLinear(Method):
         assert self.forest is not None
         return self.forest.models[0].tree
 
-    def _fit(  # type: ignore[override]  # a method names the options it knows
+    def _fit(
         self,
         dataset: Dataset,
         *,
@@ -121,7 +121,7 @@ class TreeLinear(Method):
             return dataset.label_features
         return self.features.of_label_texts(dataset.label_texts, threads=self.threads)
 
-    def _update(  # type: ignore[override]
+    def _update(
         self,
         new: Dataset,
         old: Dataset | None,
@@ -158,16 +158,12 @@ class TreeLinear(Method):
             ]
         )
 
-    def _rank(  # type: ignore[override]
-        self, dataset: Dataset, k: int, *, beam: tuple[int, ...] | None = None
-    ) -> Ranked:
+    def _rank(self, dataset: Dataset, k: int, *, beam: tuple[int, ...] | None = None) -> Ranked:
         assert self.forest is not None
         X = self.features.rows(dataset, threads=self.threads)
         return self.forest.rank(X, k, beam=beam, threads=self.threads)
 
-    def _explain(  # type: ignore[override]
-        self, dataset: Dataset, label: int, *, beam: tuple[int, ...] | None = None
-    ) -> Explanation:
+    def _explain(self, dataset: Dataset, label: int, *, beam: tuple[int, ...] | None = None) -> Explanation:
         return self._explain_linear(dataset, label, beam, k=1)
 
     def _explain_linear(

@@ -2,20 +2,19 @@
 
     sources.json       the papers
     data_sets.json     the benchmarks
-    METHOD.json        published settings and scores of a method, with their sources
+    encoders.json      the pretrained encoders that recipes name
+    METHOD.json        published settings of a method, with their source
 
-A recipe is a method on a benchmark, such as ``xml-cnn/eurlex-4k``. It has no settings if only scores are
-published. A method that treetop does not implement may have a file too, for its scores.
+A recipe is a method on a benchmark, such as ``xml-cnn/eurlex-4k``: its members, which are the models that the
+paper trains, the rule that combines them, and published scores. It has no members if only scores are
+published, perhaps because treetop does not implement the method.
 """
 
 from __future__ import annotations
 
 import difflib
-import functools
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass
-from importlib.resources import files
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..deprecation import renamed_names
@@ -27,6 +26,9 @@ if TYPE_CHECKING:
 __getattr__ = renamed_names(
     __name__, __name__, {"Source": "Paper", "DataSet": "Benchmark", "Published": "PublishedScores"}
 )
+
+ENSEMBLE = "ensemble"
+"""What a row of scores is of, if not of a member."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,43 @@ class Benchmark:
     test: int
     """Number of test texts."""
     labels: int
+    features: int
+    """Number of columns of the TF-IDF features distributed with the texts."""
+
+
+@dataclass(frozen=True)
+class PublishedEncoder:
+    """The size of a pretrained encoder, by which a local copy is recognised."""
+
+    name: str
+    """Its name on the hub."""
+    hidden: int
+    """Width of its vectors."""
+    layers: int
+    vocabulary: int
+    """Number of word pieces."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a faithful run needs besides texts and labels."""
+
+    features: bool = False
+    """The TF-IDF features distributed with the texts."""
+    label_texts: bool = False
+    vectors: str | None = None
+    """The file of pretrained word vectors, without its ending: for ``words.vectors``."""
+    vocabulary: str | None = None
+    """The list of words that the texts are reduced to: for ``words.vocabulary``."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain dictionary, ready for JSON."""
+        return {
+            "features": self.features,
+            "label_texts": self.label_texts,
+            "vectors": self.vectors,
+            "vocabulary": self.vocabulary,
+        }
 
 
 @dataclass(frozen=True)
@@ -62,13 +101,36 @@ class PublishedScores:
     """The variant: tuned, an ensemble, a run by other authors, …"""
     source: Paper
     where: str
-    """The tables of the paper."""
+    """The tables of the paper, and the hardware of times."""
     scores: Mapping[str, float]
     """Metrics in percent, by their names in `treetop.evaluate`."""
+    of: str | None = None
+    """The member that the row is of, or ``ensemble``; None if the recipe trains neither."""
+    costs: Mapping[str, float] = field(default_factory=dict)
+    """Other numbers of the row by name, such as training hours, ms per text and model GB."""
 
     def to_dict(self) -> dict[str, Any]:
         """A plain dictionary, ready for JSON."""
-        return {"model": self.model, "source": f"{self.source}, {self.where}", "scores": dict(self.scores)}
+        return {
+            "model": self.model,
+            "of": self.of,
+            "source": f"{self.source}, {self.where}",
+            "scores": dict(self.scores),
+            "costs": dict(self.costs),
+        }
+
+
+@dataclass(frozen=True)
+class Member:
+    """One model of a recipe."""
+
+    name: str
+    settings: Mapping[str, Any]
+    """All published settings, by full names."""
+
+    def differs_by_seed(self, other: Member) -> bool:
+        """Whether no setting but the seed differs."""
+        return _without_seed(self.settings) == _without_seed(other.settings)
 
 
 @dataclass(frozen=True)
@@ -78,19 +140,52 @@ class Recipe:
     name: str
     method: str
     data_set: Benchmark
-    settings: Mapping[str, Any] | None
-    """None if only scores are published."""
+    members: tuple[Member, ...]
+    """The models that the paper trains; none if only scores are published."""
+    rule: str | None
+    """How the paper combines the members: a rule of `treetop.Ensemble`. None for a single member."""
+    depth: int | None
+    """Labels that each member ranks for the ensemble, where published."""
+    inputs: Inputs
     settings_from: str | None
     notes: tuple[str, ...]
     """Remarks beyond the settings."""
     published: tuple[PublishedScores, ...]
-    """The first row belongs to the settings."""
+    """Rows of the members and of their ensemble first, then the others."""
 
-    def make(self, **settings: Any) -> Method:
-        """An unfitted model with the published settings; ``settings`` override them."""
+    @property
+    def settings(self) -> Mapping[str, Any] | None:
+        """The settings of the first member; None if only scores are published."""
+        return self.members[0].settings if self.members else None
+
+    def member(self, name: str) -> Member:
+        """The member of that name."""
+        for member in self.members:
+            if member.name == name:
+                return member
+        if not self.members:
+            raise ConfigError(f"{self.name} has no members: only scores are published, no settings")
+        raise ConfigError(
+            f"{self.name} has no member {name!r}; {_hint(name, [m.name for m in self.members])}"
+        )
+
+    def published_of(self, name: str) -> tuple[PublishedScores, ...]:
+        """The rows of a member, or of a member that differs by its seed only; or those of the ensemble."""
+        names = {name}
+        if name != ENSEMBLE:
+            wanted = self.member(name)
+            names |= {member.name for member in self.members if member.differs_by_seed(wanted)}
+        return tuple(row for row in self.published if row.of in names)
+
+    def make(self, member: str | None = None, **settings: Any) -> Method:
+        """An unfitted model with the published settings of a member, by default the first.
+
+        ``settings`` override the published ones.
+        """
         from ..methods import make
 
-        model = make(self.method, **(self.settings or {}))
+        published = (self.settings or {}) if member is None else self.member(member).settings
+        model = make(self.method, **published)
         model.config = model.config.replace_settings(settings)
         return model
 
@@ -101,6 +196,10 @@ class Recipe:
             "method": self.method,
             "data_set": self.data_set.name,
             "settings": None if self.settings is None else dict(self.settings),
+            "members": {member.name: dict(member.settings) for member in self.members},
+            "rule": self.rule,
+            "depth": self.depth,
+            "inputs": self.inputs.to_dict(),
             "settings_from": self.settings_from,
             "notes": list(self.notes),
             "published": [row.to_dict() for row in self.published],
@@ -122,47 +221,25 @@ def find_recipe(name: str) -> Recipe:
     raise ConfigError(f"there is no recipe {name!r}; {hint}")
 
 
-@functools.cache
 def all_recipes() -> dict[str, Recipe]:
     """All recipes by name: methods in alphabetical order, benchmarks by size."""
-    papers = {key: Paper(**fields) for key, fields in _read("sources.json").items()}
-    benchmarks = {name: Benchmark(name, **fields) for name, fields in _read("data_sets.json").items()}
-    recipes = {}
-    for file in sorted(item.name for item in files(__package__).iterdir() if item.name.endswith(".json")):
-        if file in ("sources.json", "data_sets.json"):
-            continue
-        content = _read(file)
-        for benchmark in (item for name, item in benchmarks.items() if name in content["data_sets"]):
-            recipe = _recipe(file.removesuffix(".json"), benchmark, content, papers)
-            recipes[recipe.name] = recipe
-    return recipes
+    from .files import read_recipes
+
+    return read_recipes()
 
 
-def _recipe(
-    method: str, benchmark: Benchmark, content: Mapping[str, Any], papers: Mapping[str, Paper]
-) -> Recipe:
-    entry = content["data_sets"][benchmark.name]
-    settings = settings_from = None
-    if "settings" in entry:
-        merged = content["settings"] | entry["settings"]
-        settings = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in merged.items()
-        }
-        settings_from = f"{papers[content['settings_from']['source']]}, {content['settings_from']['where']}"
-    return Recipe(
-        name=f"{method}/{benchmark.name}",
-        method=method,
-        data_set=benchmark,
-        settings=settings,
-        settings_from=settings_from,
-        notes=tuple(content.get("notes", ())),
-        published=tuple(
-            PublishedScores(row["model"], papers[row["source"]], row["where"], row["scores"])
-            for row in entry["published"]
-        ),
-    )
+def published_encoders() -> dict[str, PublishedEncoder]:
+    """The encoders that recipes name, by their names on the hub."""
+    from .files import read_encoders
+
+    return read_encoders()
 
 
-def _read(name: str) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(files(__package__).joinpath(name).read_text("utf-8"))
-    return content
+def _hint(name: str, known: Iterable[str]) -> str:
+    known = list(known)
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(known)}"
+
+
+def _without_seed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name != "seed"}

@@ -40,7 +40,7 @@ def card_of(served: ServedModel) -> dict[str, Any]:
         "model": served.name,
         "version": served.version,
         "method": model.name,
-        "description": METHODS[model.name][2] if model.name in METHODS else None,
+        "description": METHODS[model.name].summary if model.name in METHODS else None,
         "settings": {setting.name: setting.value for setting in model.config.settings()},
         "data": data,
         "long_tail": long_tail(model.label_counts),

@@ -105,7 +105,7 @@ def load_served(name: str, folder: Path, settings: Mapping[str, Any], *, verify:
         model = load(folder, verify=verify, **settings)
         if version_of(folder) == version:  # else it was saved again meanwhile
             break
-    if not model.takes_texts:
+    if model.needs_features:
         raise ModelError(f"{folder} was trained on features, so it cannot be served; train it on texts")
     served = ServedModel(name, folder, model, version)
     served.predict(["a first text, which also reads the mapped files into memory"], 1)

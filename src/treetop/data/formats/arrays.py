@@ -24,8 +24,10 @@ from ...arrays import write_array
 from ...errors import DataError
 from ...sparse import around, csr_arrays
 from ...strings import Strings
-from ..dataset import Dataset, distinct_names, feature_matrix, label_matrix
+from ..dataset import Dataset
 from ..files import Input, Output
+from ..labels import distinct_names
+from ..matrices import feature_matrix, label_matrix
 from .examples import check_labelled
 from .options import ReadOptions, WriteOptions
 

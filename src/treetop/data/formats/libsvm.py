@@ -14,8 +14,9 @@ from scipy import sparse
 
 from ...errors import DataError
 from ...strings import Strings
-from ..dataset import Dataset, label_matrix
+from ..dataset import Dataset
 from ..files import Input
+from ..matrices import label_matrix
 from .examples import check_labelled
 from .options import ReadOptions
 from .sparse_text import Sizes, read_rows

@@ -22,10 +22,12 @@ from scipy import sparse
 from ...errors import DataError
 from ...strings import Strings
 from ...units import counted
-from ..dataset import Dataset, distinct_names, feature_matrix, label_matrix
+from ..dataset import Dataset
 from ..files import Input, Output
+from ..labels import distinct_names
+from ..matrices import feature_matrix, label_matrix
 from .examples import check_labelled, one_line
-from .matrices import binary_matrix, check_columns, read_matrix
+from .matrix_files import binary_matrix, check_columns, read_matrix
 from .options import ReadOptions, WriteOptions
 from .parts import (
     LONG,

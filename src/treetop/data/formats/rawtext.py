@@ -20,11 +20,12 @@ from ...errors import DataError
 from ...strings import Strings
 from ...units import counted
 from ..compression import SUFFIXES
-from ..dataset import Dataset, feature_matrix, label_matrix
+from ..dataset import Dataset
 from ..files import Input, Output, with_any_suffix
+from ..matrices import feature_matrix, label_matrix
 from . import libsvm, xmc
 from .examples import Examples, check_labelled, check_one_word_labels, label_sets
-from .matrices import binary_matrix, check_columns, read_matrix
+from .matrix_files import binary_matrix, check_columns, read_matrix
 from .options import ReadOptions, WriteOptions
 from .parts import SHORT, Part, check_only_none, check_rows
 from .splits import choose_split

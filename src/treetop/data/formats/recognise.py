@@ -8,7 +8,7 @@ from pathlib import Path
 from ...errors import DataError
 from ..compression import without_suffix
 from ..files import Input
-from . import FORMATS, Format, libmultilabel, libsvm, matrices, pecos, rawtext, repository, xmc
+from . import FORMATS, Format, libmultilabel, libsvm, matrix_files, pecos, rawtext, repository, xmc
 from .annif import LINE as ANNIF_LINE
 from .arrays import MANIFEST as ARRAYS_MANIFEST
 from .fasttext import PREFIX as FASTTEXT_PREFIX
@@ -57,7 +57,7 @@ def _by_content(source: Input, by_name: Format | None) -> Format:
         return FORMATS["xmc"]
     if libsvm.LINE.fullmatch(first):
         return FORMATS["libsvm"]
-    if matrices.HEADER.fullmatch(first) and matrices.are_entries(source.head(_LOOKED_AT)[1:]):
+    if matrix_files.HEADER.fullmatch(first) and matrix_files.are_entries(source.head(_LOOKED_AT)[1:]):
         return FORMATS["repository"]
     if FASTTEXT_PREFIX in first:
         return FORMATS["fasttext"]

@@ -1,6 +1,6 @@
 """Folders of the Extreme Classification Repository, with the files of its data sets with label features.
 
-    trn_X_Xf.txt  trn_X_Y.txt   features and labels as sparse text (`matrices`); the same for ``tst``
+    trn_X_Xf.txt  trn_X_Y.txt   features and labels as sparse text (`matrix_files`); the same for ``tst``
     train.txt                   both in one file (`xmc`), where trn_X_Xf.txt is missing
     trn.json.gz                 texts and labels (`repository_json`)
     trn_X.txt                   texts, one per line, also in a folder ``raw``
@@ -25,12 +25,13 @@ from ...errors import DataError
 from ...sparse import frozen
 from ...strings import Strings
 from ..compression import without_suffix
-from ..dataset import Dataset, feature_matrix, label_matrix
+from ..dataset import Dataset
 from ..files import Input
+from ..matrices import feature_matrix, label_matrix
 from . import xmc
 from .examples import check_labelled
 from .fields import text_fields
-from .matrices import check_columns, read_matrix
+from .matrix_files import check_columns, read_matrix
 from .options import ReadOptions
 from .parts import LONG, SHORT, Part, check_only_none, check_rows, excluded_pairs, first_file, read_lines
 from .repository_json import CONTENT, TITLE, JsonExamples, read_titles

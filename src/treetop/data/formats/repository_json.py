@@ -16,8 +16,8 @@ from scipy import sparse
 
 from ...errors import DataError
 from ...strings import Strings, StringsBuilder
-from ..dataset import label_matrix
 from ..files import Input
+from ..matrices import label_matrix
 from .jsonl import parse_record, record_text
 
 TITLE, CONTENT = "title", "content"

@@ -14,8 +14,9 @@ from ...units import counted
 from ..dataset import Dataset
 from .examples import Examples
 from .fields import join_texts, missing_field, text_fields
-from .label_cells import LabelCells, write_cells
+from .label_cells import LabelCells
 from .options import Column, ReadOptions, WriteOptions
+from .written_cells import write_cells
 
 Row = tuple[int, list[str]]
 """Line number and cells."""

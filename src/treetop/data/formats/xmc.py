@@ -20,8 +20,9 @@ from ...machine import thread_count
 from ...sparse import csr_arrays
 from ...strings import Strings
 from ...units import counted
-from ..dataset import Dataset, label_matrix
+from ..dataset import Dataset
 from ..files import Input, Output
+from ..matrices import label_matrix
 from .examples import check_labelled
 from .options import ReadOptions, WriteOptions
 from .sparse_text import Sizes, check_rows_declared, read_rows
