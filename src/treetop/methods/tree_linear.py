@@ -117,9 +117,7 @@ class TreeLinear(Method):
         """Features of the labels' own texts, or given ones, if the tree is built from them."""
         if not self.config.tree.needs_label_texts:
             return None
-        if not self.features.of_texts:
-            return dataset.label_features
-        return self.features.of_label_texts(dataset.label_texts, threads=self.threads)
+        return self.features.of_labels(dataset, threads=self.threads)
 
     def _update(
         self,
