@@ -64,11 +64,11 @@ def _of_inputs(recipe: Recipe, train: Dataset, members: Sequence[PlannedMember])
                 yield f"the paper uses the {kind} {expected}, but {here}: --set {setting}=FILE gives them"
 
 
-def _as_wide(train: Dataset, features: int | None) -> bool:
+def _as_wide(train: Dataset, features: int) -> bool:
     """Whether the data have so many features, as far as they say: columns may count from 1."""
     assert train.X is not None
     found = int(train.X.shape[1])
-    return found == features or (train.open_width and features is not None and found <= features + 1)
+    return found == features or (train.open_width and found <= features + 1)
 
 
 def _of_settings(members: Sequence[PlannedMember]) -> Iterator[str]:
