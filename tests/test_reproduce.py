@@ -70,7 +70,7 @@ def test_the_members_and_their_ensemble(finished, train, test):
         own = member.evaluate(test)
         assert own["P@1"] == one.numbers["P@1"] and own["nDCG@5"] == pytest.approx(one.numbers["nDCG@5"])
         assert 0 < one.numbers["training hours"] < 1 and 0 < one.numbers["model GB"] < 0.1
-    assert members[1].config.linear.cost_negative == 1 and members[0].config.linear.cost_negative == 4
+    assert [member.config.linear.level_costs[-1] for member in members[:2]] == ["2/4", "2/1"]
     together = treetop.Ensemble(members, rule="softmax").predict(test, k=5)
     combined = measured[3].predictions.top(5)
     assert np.array_equal(together.indices, combined.indices)
@@ -102,7 +102,7 @@ def test_a_run_that_was_stopped_continues(finished, train, test, tmp_path, monke
     fit, trained = XRTransformer._fit, []
 
     def stopping(self, dataset, **options):
-        trained.append(self.config.linear.cost_negative)
+        trained.append(self.config.seed)
         if len(trained) == 2:
             raise KeyboardInterrupt
         return fit(self, dataset, **options)
@@ -111,7 +111,7 @@ def test_a_run_that_was_stopped_continues(finished, train, test, tmp_path, monke
     with pytest.raises(KeyboardInterrupt):
         reproduce(plan(train, test), train, test, tmp_path / "out")
     measured = reproduce(plan(train, test), train, test, tmp_path / "out", resume=True)
-    assert trained == [4, 1, 1, 4]
+    assert trained == [0, 1, 1, 2]
     for one, expected in zip(measured, whole, strict=True):
         assert np.array_equal(one.predictions.indices, expected.predictions.indices)
         assert np.array_equal(one.predictions.scores, expected.predictions.scores)
@@ -165,12 +165,27 @@ def test_an_ablation(folder, tmp_path, capsys):
     call(capsys, *words, "--single", "x").sentence(2, "--single is for recipes")
 
 
+def test_an_ablation_with_rows_that_are_published_only(folder, tmp_path, capsys):
+    (tmp_path / "words.txt").write_text("bread\noven\nboat\nsail\n")
+    small = {"epochs": 1, "filters": 2, "hidden": 4, "dimension": 16, "max_length": 8, "device": "cpu"}
+    small |= {"words.vocabulary": tmp_path / "words.txt"}
+    words = ["reproduce", "xml-cnn/table-8/eurlex-4k", folder, "--output", tmp_path / "out"]
+    rows = call(capsys, *words, *settings(small)).out.splitlines()
+    assert sum("  published " in row for row in rows) == 5 and sum("  measured " in row for row in rows) == 2
+    call(capsys, "reproduce", "xml-cnn/table-8", folder).sentence(
+        2, "needs the vocabulary", "--set words.vocabulary="
+    )
+
+
 def test_mistakes(folder, train, test, capsys):
     def wrong(*words):
         return call(capsys, "reproduce", *words)
 
     wrong("xr-transformer/eurlex-5k", folder).sentence(2, "did you mean 'xr-transformer/eurlex-4k'")
     wrong("cascadexml/eurlex-4k", folder).sentence(2, "there is no recipe")
+    wrong("xml-cnn/table-7/wiki10", folder).sentence(
+        2, "no data set of xml-cnn-table-7 'wiki10'; did you mean"
+    )
     wrong(RECIPE, folder, "--single", "brat").sentence(2, "no member 'brat'; did you mean 'bert'")
     wrong(RECIPE, folder, "--encoder", "gpt=x").sentence(2, "--encoder gpt: no member of")
     wrong(RECIPE, folder, "--set", "steeps=4").sentence(2, "did you mean 'steps'")

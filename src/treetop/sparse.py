@@ -1,7 +1,8 @@
-"""Operations on CSR matrices."""
+"""Operations on CSR matrices, and reading of those that scipy saved."""
 
 from __future__ import annotations
 
+import os
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -9,12 +10,32 @@ import numpy.typing as npt
 from scipy import sparse
 
 from . import _native
+from .arrays import UNREADABLE
+from .errors import DataError
 from .machine import thread_count
 
 CsrArrays = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]
 """``indptr, indices, data`` as the native core takes them, with ascending indices in every row. Making a
 matrix of them takes longer than ranking the labels of one text."""
 Rows: TypeAlias = "sparse.csr_matrix | CsrArrays"
+
+
+def read_npz(path: str | os.PathLike[str]) -> Any:
+    """The sparse matrix that ``scipy.sparse.save_npz`` wrote: CSC as CSC, any other as CSR.
+
+    Shape, pointers and indices are checked; entries keep their order. Pickled objects are rejected.
+    """
+    try:
+        matrix = sparse.load_npz(path)  # allow_pickle is off
+        if matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
+            raise ValueError(f"{matrix.ndim} dimensions, values of the type {matrix.dtype}")
+        matrix = sparse.csc_matrix(matrix) if matrix.format == "csc" else sparse.csr_matrix(matrix)
+        matrix.check_format(full_check=True)
+    except UNREADABLE as error:
+        raise DataError(
+            f"{path}: not a sparse matrix saved by scipy ({error}); write it with scipy.sparse.save_npz"
+        ) from None
+    return matrix
 
 
 def csr_arrays(matrix: Rows) -> CsrArrays:

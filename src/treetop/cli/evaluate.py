@@ -15,6 +15,7 @@ from ..progress import step
 from ..units import counted
 from .options import Device, Int8, Ks, LabelledReading, RecipeName, Threads, load_model
 from .output import check_output, heading, show, show_table, to_json, write_text
+from .predicted import read_predictions
 from .published import comparable, note_published, scores_table
 from .reporter import note
 
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
 
 def evaluate(
     evaluated: Annotated[
-        Path, typer.Argument(metavar="MODEL|PREDICTIONS", help="Model folder, or output of predict.")
+        Path,
+        typer.Argument(
+            metavar="MODEL|PREDICTIONS", help="Model folder, output of predict, or .npz scores of PECOS."
+        ),
     ],
     data: Annotated[Path, typer.Argument(metavar="TEST", help="Labelled test texts or features.")],
     *,
@@ -88,6 +92,14 @@ def evaluate(
         bool,
         typer.Option("--card", help="Save the main metrics in MODEL, for the model card of treetop serve."),
     ] = False,
+    label_names: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Names of the label columns of an .npz file, one on each line.",
+            show_default="the labels of TEST",
+        ),
+    ] = None,
     threads: Threads = None,
     device: Device = None,
     int8: Int8 = None,
@@ -107,8 +119,14 @@ def evaluate(
     constants = parse_propensity(usual if propensity is None else propensity)
     truth = reading.read(data, usual_split="test")
     depth, how = max(wanted), {"threads": threads, "device": device, "int8": int8}
-    predictions, known = _predictions(evaluated, truth, depth, **how)
-    other = None if against is None else _predictions(against, truth, depth, **how)[0]
+
+    def predicted(place: Path) -> tuple[Predictions, dict[str, Any]]:
+        if place.is_dir():
+            return _predict(place, truth, depth, **how)
+        return read_predictions(place, truth, data, reading, label_names), {}
+
+    predictions, known = predicted(evaluated)
+    other = None if against is None else predicted(against)[0]
     if train is not None:
         known = {"train": reading.read_beside(train, "train")}
     options: Any = {"ks": wanted, "propensity": constants, "threshold": threshold} | known
@@ -173,19 +191,12 @@ def _manifest(evaluated: Path) -> dict[str, Any] | None:
     return read_manifest(evaluated) if evaluated.is_dir() else None
 
 
-def _predictions(
-    evaluated: Path, truth: Dataset, depth: int, **how: Any
-) -> tuple[Predictions, dict[str, Any]]:
-    """The predictions, and the label counts and size of the training data if known."""
-    from ..predictions import Predictions
-
-    if not evaluated.is_dir():
-        with step(f"Reading {evaluated.name}"):
-            return Predictions.read(evaluated), {}
+def _predict(evaluated: Path, truth: Dataset, depth: int, **how: Any) -> tuple[Predictions, dict[str, Any]]:
+    """The predictions of a model, and the label counts and size of its training data if known."""
     model = load_model(evaluated, **how)
     with step("Predicting"):
         predictions = model.predict(truth, min(depth, len(model.label_counts)))
-    return predictions, {"train_counts": model.label_counts, "n_train": model.statistics["examples"]}
+    return predictions, model.training_counts
 
 
 def parse_ks(text: str) -> tuple[int, ...]:

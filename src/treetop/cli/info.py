@@ -24,6 +24,7 @@ def info(
 ) -> None:
     """Show a model's method, changed settings, training data, size and label tree."""
     from ..methods import load
+    from ..methods.pecos import is_pecos
     from ..store import read_manifest
 
     classifier = load(model, verify=False)
@@ -31,7 +32,7 @@ def info(
     facts: dict[str, Any] = {
         "model": str(model),
         "method": classifier.name,
-        "treetop": read_manifest(model)["treetop"],
+        "treetop": None if is_pecos(model) else read_manifest(model)["treetop"],
         "bytes": sum(path.stat().st_size for path in model.rglob("*") if path.is_file()),
         "changed_settings": classifier.config.changed(),
         "data": classifier.statistics,
@@ -88,6 +89,16 @@ def _picture(classifier: Method, tree: LabelTree) -> list[str]:
     return list(tree.draw(names, classifier.label_counts))
 
 
+def _examples(data: dict[str, Any]) -> str:
+    known = data["examples"]
+    return "an unknown number of examples" if known is None else counted(known, "example")
+
+
+def _labels(data: dict[str, Any]) -> str:
+    kind = "in the label tree" if data["examples"] is None else "with examples"
+    return f"{data['labels']:,} ({data['labels_used']:,} {kind})"
+
+
 def _updates_row(data: dict[str, Any]) -> list[tuple[str, str]]:
     if "updates" not in data:
         return []
@@ -115,11 +126,11 @@ def _network_rows(data: dict[str, Any]) -> list[tuple[str, str]]:
 def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     data = facts["data"]
     rows = [
-        ("trained on", f"{counted(data['examples'], 'example')} ({data['input']}) from {data['source']}"),
+        ("trained on", f"{_examples(data)} ({data['input']}) from {data['source']}"),
         *_updates_row(data),
         *([("recipe", data["recipe"])] if "recipe" in data else []),
-        ("labels", f"{data['labels']:,} ({data['labels_used']:,} with examples)"),
-        ("labels per text", f"{data['labels_per_example']:.2f}"),
+        ("labels", _labels(data)),
+        *([] if data["examples"] is None else [("labels per text", f"{data['labels_per_example']:.2f}")]),
         *_network_rows(data),
         ("changed settings", _settings_text(facts)),
         ("scores", _scores_text(facts)),
@@ -127,5 +138,5 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     if facts["tree"] is not None:
         rows.append(("label tree", "-".join(map(str, facts["tree"]))))
     rows.append(("size", file_size(facts["bytes"])))
-    rows.append(("written by", f"treetop {facts['treetop']}"))
+    rows.append(("written by", "PECOS" if facts["treetop"] is None else f"treetop {facts['treetop']}"))
     return rows

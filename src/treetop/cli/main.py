@@ -23,6 +23,7 @@ from .demo import demo
 from .ensemble import ensemble, ensemble_help
 from .evaluate import evaluate
 from .explain import explain
+from .import_model import import_model
 from .info import info
 from .methods import methods
 from .options import both_helps, format_help, method_settings_help
@@ -77,6 +78,7 @@ add_command(app, calibrate, help_from=calibrate_help)
 add_command(app, compare, help_from=both_helps)
 add_command(app, report, help_from=both_helps)
 add_command(app, ensemble, help_from=ensemble_help)
+add_command(app, import_model, name="import", help_from=both_helps)
 add_command(app, serve)
 add_command(app, info)
 add_command(app, methods)

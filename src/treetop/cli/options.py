@@ -208,6 +208,21 @@ def holds_splits(path: Path, format: str | None = None) -> bool:
         )
 
 
+def numbers_labels(path: Path, format: str | None) -> bool:
+    """Whether the labels of a data set are numbered columns, in an order that is not that of their names."""
+    from ..data.files import Input
+    from ..data.folders import split_files
+    from ..data.formats import named_format
+    from ..data.formats.recognise import recognise_input
+
+    if format is not None:
+        return named_format(format).numbers_labels
+    if str(path) == "-" or (path.is_dir() and split_files(path)):
+        return False
+    with Input(path) as source:
+        return recognise_input(source).numbers_labels
+
+
 def _title(path: Path) -> str:
     return f"Reading {'standard input' if str(path) == '-' else path.name}"
 

@@ -20,10 +20,11 @@ def comparable(recipe: Recipe, manifest: Mapping[str, Any] | None) -> list[Publi
     A file of predictions has no manifest, and may be compared with all rows.
     """
     from ..recipes import ENSEMBLE
+    from ..registry import METHODS
 
     if manifest is None or not recipe.members:
         rows: Sequence[PublishedScores] = recipe.published
-    elif manifest["method"] == "ensemble":
+    elif METHODS[manifest["method"]].combines_models:
         rows = recipe.published_of(ENSEMBLE)
     elif manifest["data"].get("recipe") == recipe.name and "recipe_member" in manifest["data"]:
         rows = recipe.published_of(manifest["data"]["recipe_member"])

@@ -123,11 +123,15 @@ def reproduce(
 
 
 def _ablation(name: str) -> str | None:
-    """The ablation of that name, with a slash or a hyphen; None if it is not one."""
+    """The ablation of that name, with a slash or a hyphen, perhaps with ``/DATA``; None if it is not one."""
     from ..ablations import ablation_names
 
-    plain = name.replace("/", "-")
-    return plain if plain in ablation_names() else None
+    known, parts = ablation_names(), name.split("/")
+    for cut in (len(parts), len(parts) - 1):
+        plain = "-".join(parts[:cut])
+        if plain in known:
+            return "/".join([plain, *parts[cut:]])
+    return None
 
 
 def _plan(
@@ -301,7 +305,8 @@ def _run_ablation(
     rows = []
     for row in ablation.rows:
         rows.append(TableRow(row.name, "published", row.published, ablation.source))
-        rows.append(TableRow(row.name, "measured", comparison.runs[row.name][0].metrics))
+        if row.method is not None:
+            rows.append(TableRow(row.name, "measured", comparison.runs[row.name][0].metrics))
     differences = [f"the published scores are for {ablation.published_on}"]
     differences += [f"{key} is {value} in all rows" for key, value in changes.items()]
     found = [(ablation, verdicts(ablation, comparison))]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import ConfigError, DataError
+from ..errors import ConfigError
 from ..progress import step
 from ..units import counted, file_size
 from .methods import method_names
@@ -62,7 +62,8 @@ def train(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Your own label tree: a node, a tab and its parent on each line.",
+            help="Your own label tree: a node, a tab and its parent on each line; or released label clusters"
+            " (.npz, .npy, or a folder of PECOS).",
             show_default=False,
         ),
     ] = None,
@@ -185,11 +186,8 @@ def _hold_out(
 
 
 def _own_tree(path: Path, examples: Dataset, classifier: Method) -> LabelTree:
-    from ..tree import LabelTree, read_taxonomy
+    from ..tree import read_tree
 
     if "tree" not in classifier.fit_options():
         raise ConfigError(f"--tree: {classifier.name} cannot use a label tree from a file; leave out --tree")
-    parents = read_taxonomy(path)
-    if not any(name in parents for name in examples.labels):
-        raise DataError(f"{path}: lists none of the labels of {examples.source}; use the same names")
-    return LabelTree.from_parents(parents, examples.labels)
+    return read_tree(path, examples.labels, examples.source)

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import BinaryIO, TextIO, cast
 
 from ..errors import DataError
+from ..strings import Strings
 from .compression import DAMAGED, SUFFIXES, compressing, decompressed
 
 _BOM = b"\xef\xbb\xbf"
@@ -210,6 +211,12 @@ class Output:
             for folder in reversed(self._folders):
                 with suppress(OSError):  # it is not empty
                     folder.rmdir()
+
+
+def read_lines(path: str | os.PathLike[str]) -> Strings:
+    """All lines of a text file."""
+    with Input(path) as source:
+        return Strings.of(text for _, text in source.lines())
 
 
 def with_any_suffix(path: Path) -> Path | None:

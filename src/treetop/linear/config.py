@@ -83,7 +83,11 @@ class LinearConfig(Config):
         "without its parents' (alone)",
         choices=("raw", "alone"),
     )
-
+    only_children: bool = setting(
+        False,
+        "classifiers also for clusters that are only children, as in PECOS; false: they have their parent's "
+        "score",
+    )
     level_discount: float = setting(
         1.0,
         "exponent of the parent's score in a product; below 1, upper levels count less",
@@ -141,6 +145,10 @@ class LinearConfig(Config):
     def beams(self, inner_levels: int) -> list[int]:
         """The beam of each cluster level, from the top."""
         return lengthened(self.beam, inner_levels)
+
+    def scores_only_children(self, level: int, depth: int) -> bool:
+        """Whether an only child on this of ``depth`` levels has a classifier; labels always have one."""
+        return self.only_children or level + 1 == depth
 
     def transforms(self, depth: int) -> list[str]:
         """The score transform of each level, from the top."""

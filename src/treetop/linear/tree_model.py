@@ -59,14 +59,13 @@ class TreeModel:
             if "man" in scheme:  # its negatives come from the levels above
                 model._train(waiting, threads)
                 waiting = []
-            last = level + 1 == tree.depth
             positives = model.positives(relevance, level)
             shortlist = model.shortlist(level, scheme, X, relevance, given, threads)
             arrays = (
                 *csr_arrays(transpose(positives)),
                 *csr_arrays(transpose(shortlist))[:2],
                 tree.offsets[level],
-                last,
+                config.scores_only_children(level, tree.depth),
                 config.threshold,
                 seed + level,
             )
@@ -92,7 +91,7 @@ class TreeModel:
                 self.tree.offsets[first + number],
                 *arrays,
                 n_features=self.n_features,
-                last=first + number + 1 == depth,
+                last=self.config.scores_only_children(first + number, depth),
                 bits=self.config.weight_bits,
                 threads=threads,
             )
@@ -204,7 +203,7 @@ class TreeModel:
         return solved
 
     def _level(self, number: int, arrays: Mapping[str, npt.NDArray]) -> LevelWeights:
-        last = number + 1 == self.tree.depth
+        last = self.config.scores_only_children(number, self.tree.depth)
         return LevelWeights(self.tree.offsets[number], n_features=self.n_features, last=last, **arrays)
 
 

@@ -33,6 +33,7 @@ from ..progress import step
 from ..ranked import Ranked
 from ..search_space import SearchSpace
 from ..strings import Strings
+from ..tree.chains import as_tree
 from .inputs import Inputs, as_dataset, labelled_set, training_set
 from .options import check_options, keywords
 from .statistics import checked_statistics
@@ -91,7 +92,7 @@ class Method(ABC):
         self.labels: Strings | None = None
         self.label_texts: Strings | None = None
         self.label_counts: npt.NDArray[np.int64] = np.zeros(0, np.int64)
-        """Number of training examples of each label."""
+        """Number of training examples of each label; 1 of those that it predicts, where that is unknown."""
         self.statistics: dict[str, Any] = {}
         """Statistics of the training data, kept in the model folder."""
         self.training_log: dict[str, Any] = {}
@@ -115,6 +116,8 @@ class Method(ABC):
         """
         check_options(extra, self.fit_options(), f"the training of {self.name}")
         dataset = training_set(data, labels, text)
+        if extra.get("tree") is not None:
+            extra["tree"] = as_tree(extra["tree"], len(dataset.labels))
         fitted = None if self.config.calibration == "none" else self._calibrated_on_a_part(dataset, extra)
         self._train(dataset, extra)
         if fitted is not None:
@@ -187,9 +190,8 @@ class Method(ABC):
         return evaluate(
             predictions,
             dataset,
-            train_counts=self.label_counts,
-            n_train=self.statistics["examples"],
             ks=tuple(ks),
+            **self.training_counts,
             **options,
         )
 
@@ -261,6 +263,11 @@ class Method(ABC):
         known = self.known_labels
         if not self.can_update:
             self._update(new, old)  # raises the error before any other check
+        if not self.training_counts:
+            raise ModelError(
+                "the training examples of this model are unknown, so it cannot be updated: import it again"
+                " with its training data (treetop import --train FILE)"
+            )
         if self.config.label_examples:
             raise ModelError("a model with label_examples cannot be updated: retrain it on all examples")
         check_options(options, keywords(self._update), f"an update of {self.name}")
@@ -309,6 +316,12 @@ class Method(ABC):
         """Raises an error if the model is not trained yet."""
         if self.labels is None:
             raise ModelError(f"this {self.name} model is not trained yet: call fit first")
+
+    @property
+    def training_counts(self) -> dict[str, Any]:
+        """What propensity-scored metrics need of the training data; nothing where that is unknown."""
+        examples = self.statistics["examples"]
+        return {} if examples is None else {"train_counts": self.label_counts, "n_train": examples}
 
     @property
     def tree(self) -> LabelTree | None:

@@ -234,7 +234,7 @@ class Ensemble(Method):
         for member, new_ids in zip(self.members, self._new_ids, strict=True):
             places = slice(None) if new_ids is None else new_ids
             self.label_counts[places] = np.maximum(self.label_counts[places], member.label_counts)
-        largest = max((member.statistics for member in self.members), key=lambda data: data["examples"])
+        largest = max((member.statistics for member in self.members), key=lambda data: data["examples"] or 0)
         self.statistics = {
             "examples": largest["examples"],
             "labels": len(self.labels),

@@ -84,7 +84,7 @@ class TreeLinear(Method):
         tree: LabelTree | None = None,
         negatives: sparse.csr_matrix | None = None,
     ) -> None:
-        """``tree``: your own (see `LabelTree.from_parents`); ``negatives``: like Y, for negatives=given."""
+        """``tree``: your own or label clusters, see `as_tree`; ``negatives``: like Y, for negatives=given."""
         X = self._fit_features(dataset)
         self.forest = self._fit_forest(dataset, X, tree, negatives)
 

@@ -3,7 +3,8 @@
     sources.json       the papers
     data_sets.json     the benchmarks
     encoders.json      the pretrained encoders that recipes name
-    METHOD.json        published settings of a method, with their source
+    FAMILY.json        published settings, with their source
+    tables/            tables of the papers
 
 A recipe is a method on a benchmark, such as ``xml-cnn/eurlex-4k``: its members, which are the models that the
 paper trains, the rule that combines them, and published scores. It has no members if only scores are
@@ -13,197 +14,31 @@ published, perhaps because treetop does not implement the method.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
 from ..deprecation import renamed_names
 from ..errors import ConfigError
+from .files import read_encoders, read_recipes
+from .papers import Paper
+from .recipe import ENSEMBLE, Benchmark, Inputs, Member, PublishedEncoder, PublishedScores, Recipe
 
-if TYPE_CHECKING:
-    from ..methods import Method
+__all__ = [
+    "ENSEMBLE",
+    "Benchmark",
+    "Inputs",
+    "Member",
+    "Paper",
+    "PublishedEncoder",
+    "PublishedScores",
+    "Recipe",
+    "all_recipes",
+    "find_recipe",
+    "published_encoders",
+    "recipe_names",
+]
 
 __getattr__ = renamed_names(
     __name__, __name__, {"Source": "Paper", "DataSet": "Benchmark", "Published": "PublishedScores"}
 )
-
-ENSEMBLE = "ensemble"
-"""What a row of scores is of, if not of a member."""
-
-
-@dataclass(frozen=True)
-class Paper:
-    """The source of settings or scores."""
-
-    authors: str
-    title: str
-    venue: str
-
-    def __str__(self) -> str:
-        return f"{self.authors}, {self.venue}"
-
-
-@dataclass(frozen=True)
-class Benchmark:
-    """A benchmark data set, in the split that the papers share."""
-
-    name: str
-    title: str
-    train: int
-    """Number of training texts."""
-    test: int
-    """Number of test texts."""
-    labels: int
-    features: int
-    """Number of columns of the TF-IDF features distributed with the texts."""
-
-
-@dataclass(frozen=True)
-class PublishedEncoder:
-    """The size of a pretrained encoder, by which a local copy is recognised."""
-
-    name: str
-    """Its name on the hub."""
-    hidden: int
-    """Width of its vectors."""
-    layers: int
-    vocabulary: int
-    """Number of word pieces."""
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """What a faithful run needs besides texts and labels."""
-
-    features: bool = False
-    """The TF-IDF features distributed with the texts."""
-    label_texts: bool = False
-    vectors: str | None = None
-    """The file of pretrained word vectors, without its ending: for ``words.vectors``."""
-    vocabulary: str | None = None
-    """The list of words that the texts are reduced to: for ``words.vocabulary``."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """A plain dictionary, ready for JSON."""
-        return {
-            "features": self.features,
-            "label_texts": self.label_texts,
-            "vectors": self.vectors,
-            "vocabulary": self.vocabulary,
-        }
-
-
-@dataclass(frozen=True)
-class PublishedScores:
-    """One row of a paper's table."""
-
-    model: str
-    """The variant: tuned, an ensemble, a run by other authors, …"""
-    source: Paper
-    where: str
-    """The tables of the paper, and the hardware of times."""
-    scores: Mapping[str, float]
-    """Metrics in percent, by their names in `treetop.evaluate`."""
-    of: str | None = None
-    """The member that the row is of, or ``ensemble``; None if the recipe trains neither."""
-    costs: Mapping[str, float] = field(default_factory=dict)
-    """Other numbers of the row by name, such as training hours, ms per text and model GB."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """A plain dictionary, ready for JSON."""
-        return {
-            "model": self.model,
-            "of": self.of,
-            "source": f"{self.source}, {self.where}",
-            "scores": dict(self.scores),
-            "costs": dict(self.costs),
-        }
-
-
-@dataclass(frozen=True)
-class Member:
-    """One model of a recipe."""
-
-    name: str
-    settings: Mapping[str, Any]
-    """All published settings, by full names."""
-
-    def differs_by_seed(self, other: Member) -> bool:
-        """Whether no setting but the seed differs."""
-        return _without_seed(self.settings) == _without_seed(other.settings)
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """Published settings and scores of a method on a benchmark."""
-
-    name: str
-    method: str
-    data_set: Benchmark
-    members: tuple[Member, ...]
-    """The models that the paper trains; none if only scores are published."""
-    rule: str | None
-    """How the paper combines the members: a rule of `treetop.Ensemble`. None for a single member."""
-    depth: int | None
-    """Labels that each member ranks for the ensemble, where published."""
-    inputs: Inputs
-    settings_from: str | None
-    notes: tuple[str, ...]
-    """Remarks beyond the settings."""
-    published: tuple[PublishedScores, ...]
-    """Rows of the members and of their ensemble first, then the others."""
-
-    @property
-    def settings(self) -> Mapping[str, Any] | None:
-        """The settings of the first member; None if only scores are published."""
-        return self.members[0].settings if self.members else None
-
-    def member(self, name: str) -> Member:
-        """The member of that name."""
-        for member in self.members:
-            if member.name == name:
-                return member
-        if not self.members:
-            raise ConfigError(f"{self.name} has no members: only scores are published, no settings")
-        raise ConfigError(
-            f"{self.name} has no member {name!r}; {_hint(name, [m.name for m in self.members])}"
-        )
-
-    def published_of(self, name: str) -> tuple[PublishedScores, ...]:
-        """The rows of a member, or of a member that differs by its seed only; or those of the ensemble."""
-        names = {name}
-        if name != ENSEMBLE:
-            wanted = self.member(name)
-            names |= {member.name for member in self.members if member.differs_by_seed(wanted)}
-        return tuple(row for row in self.published if row.of in names)
-
-    def make(self, member: str | None = None, **settings: Any) -> Method:
-        """An unfitted model with the published settings of a member, by default the first.
-
-        ``settings`` override the published ones.
-        """
-        from ..methods import make
-
-        published = (self.settings or {}) if member is None else self.member(member).settings
-        model = make(self.method, **published)
-        model.config = model.config.replace_settings(settings)
-        return model
-
-    def to_dict(self) -> dict[str, Any]:
-        """A plain dictionary, ready for JSON."""
-        return {
-            "name": self.name,
-            "method": self.method,
-            "data_set": self.data_set.name,
-            "settings": None if self.settings is None else dict(self.settings),
-            "members": {member.name: dict(member.settings) for member in self.members},
-            "rule": self.rule,
-            "depth": self.depth,
-            "inputs": self.inputs.to_dict(),
-            "settings_from": self.settings_from,
-            "notes": list(self.notes),
-            "published": [row.to_dict() for row in self.published],
-        }
 
 
 def recipe_names() -> list[str]:
@@ -212,7 +47,7 @@ def recipe_names() -> list[str]:
 
 
 def find_recipe(name: str) -> Recipe:
-    """The recipe named ``method/data-set``."""
+    """The recipe named ``family/data-set``."""
     known = all_recipes()
     if name in known:
         return known[name]
@@ -222,24 +57,10 @@ def find_recipe(name: str) -> Recipe:
 
 
 def all_recipes() -> dict[str, Recipe]:
-    """All recipes by name: methods in alphabetical order, benchmarks by size."""
-    from .files import read_recipes
-
+    """All recipes by name: families in alphabetical order, benchmarks by size."""
     return read_recipes()
 
 
 def published_encoders() -> dict[str, PublishedEncoder]:
     """The encoders that recipes name, by their names on the hub."""
-    from .files import read_encoders
-
     return read_encoders()
-
-
-def _hint(name: str, known: Iterable[str]) -> str:
-    known = list(known)
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(known)}"
-
-
-def _without_seed(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in settings.items() if name != "seed"}

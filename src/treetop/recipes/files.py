@@ -1,6 +1,6 @@
 """Reads the JSON files of recipes.
 
-METHOD.json has settings at three places; the later ones override the earlier:
+FAMILY.json has settings at four places; the later ones override the earlier:
 
     settings                          of all data sets
     data_sets.NAME.settings           of one data set
@@ -8,7 +8,9 @@ METHOD.json has settings at three places; the later ones override the earlier:
     data_sets.NAME.members.NAME       of a member on one data set
 
 A data set with settings has the members it names, or else all members of the file, or else a single one with
-the method's name. ``ensemble``, ``inputs`` and ``notes`` are likewise for all data sets, or for one.
+the family's name. ``ensemble``, ``inputs`` and ``notes`` are likewise for all data sets, or for one. A family
+is named like its method, or names it: ``method``. With ``extends`` it has all that another family has, and
+adds to it.
 """
 
 from __future__ import annotations
@@ -19,24 +21,33 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-from . import Benchmark, Inputs, Member, Paper, PublishedEncoder, PublishedScores, Recipe
+from .papers import read_papers
+from .recipe import Benchmark, Inputs, Member, PublishedEncoder, Recipe
+from .rows import published_rows
+from .tables import published_tables
 
-NOT_METHODS = ("sources.json", "data_sets.json", "encoders.json")
+NOT_FAMILIES = ("sources.json", "data_sets.json", "encoders.json")
 
 
 @functools.cache
 def read_recipes() -> dict[str, Recipe]:
     """All recipes by name."""
-    papers = {key: Paper(**fields) for key, fields in _read("sources.json").items()}
     benchmarks = {name: Benchmark(name, **fields) for name, fields in _read("data_sets.json").items()}
+    scored: dict[str, set[str]] = {}
+    """Data sets with published rows, by family."""
+    for table in published_tables().values():
+        for row in table.rows:
+            if row.recipe is not None:
+                scored.setdefault(row.recipe, set()).update(row.cells)
+    found = {item.name for item in files(__package__).iterdir() if item.name.endswith(".json")}
+    written = {name.removesuffix(".json") for name in found.difference(NOT_FAMILIES)}
     recipes = {}
-    for file in sorted(item.name for item in files(__package__).iterdir() if item.name.endswith(".json")):
-        if file in NOT_METHODS:
-            continue
-        content = _read(file)
-        for benchmark in (item for name, item in benchmarks.items() if name in content["data_sets"]):
-            recipe = _recipe(file.removesuffix(".json"), benchmark, content, papers)
-            recipes[recipe.name] = recipe
+    for family in sorted(written | set(scored)):
+        content = _family(family) if family in written else {"data_sets": {}}
+        for name, benchmark in benchmarks.items():
+            if name in content["data_sets"] or name in scored.get(family, ()):
+                recipe = _recipe(family, benchmark, content)
+                recipes[recipe.name] = recipe
     return recipes
 
 
@@ -46,19 +57,30 @@ def read_encoders() -> dict[str, PublishedEncoder]:
     return {name: PublishedEncoder(name, **size) for name, size in _read("encoders.json").items()}
 
 
-def _recipe(
-    method: str, benchmark: Benchmark, content: Mapping[str, Any], papers: Mapping[str, Paper]
-) -> Recipe:
-    entry = content["data_sets"][benchmark.name]
-    members = _members(method, content, entry) if "settings" in entry else ()
+def _family(name: str) -> dict[str, Any]:
+    content = _read(f"{name}.json")
+    if "extends" not in content:
+        return content
+    family = content.pop("extends")
+    base = _family(family)
+    added = {
+        "settings": base["settings"] | content.pop("settings", {}),
+        "notes": [*base.get("notes", ()), *content.pop("notes", ())],
+    }
+    return {"method": family} | base | content | added
+
+
+def _recipe(family: str, benchmark: Benchmark, content: Mapping[str, Any]) -> Recipe:
+    entry = content["data_sets"].get(benchmark.name, {})
+    members = _members(family, content, entry) if "settings" in entry else ()
     settings_from = None
     if members:
-        settings_from = f"{papers[content['settings_from']['source']]}, {content['settings_from']['where']}"
+        source = content["settings_from"]
+        settings_from = f"{read_papers()[source['source']]}, {source['where']}"
     ensemble = content.get("ensemble", {}) | entry.get("ensemble", {})
-    rows = [_row(row, papers) for row in entry["published"]]
     return Recipe(
-        name=f"{method}/{benchmark.name}",
-        method=method,
+        name=f"{family}/{benchmark.name}",
+        method=content.get("method", family),
         data_set=benchmark,
         members=members,
         rule=ensemble.get("rule") if len(members) > 1 else None,
@@ -66,13 +88,13 @@ def _recipe(
         inputs=Inputs(**content.get("inputs", {}) | entry.get("inputs", {})),
         settings_from=settings_from,
         notes=(*content.get("notes", ()), *entry.get("notes", ())),
-        published=tuple(sorted(rows, key=lambda row: row.of is None)),
+        published=published_rows(family, benchmark.name, members),
     )
 
 
-def _members(method: str, content: Mapping[str, Any], entry: Mapping[str, Any]) -> tuple[Member, ...]:
+def _members(family: str, content: Mapping[str, Any], entry: Mapping[str, Any]) -> tuple[Member, ...]:
     everywhere = content.get("members", {})
-    here = entry.get("members") or {name: {} for name in everywhere or [method]}
+    here = entry.get("members") or {name: {} for name in everywhere or [family]}
     return tuple(
         Member(name, _settings(content["settings"] | entry["settings"] | everywhere.get(name, {}) | own))
         for name, own in here.items()
@@ -81,17 +103,6 @@ def _members(method: str, content: Mapping[str, Any], entry: Mapping[str, Any]) 
 
 def _settings(merged: Mapping[str, Any]) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in merged.items()}
-
-
-def _row(row: Mapping[str, Any], papers: Mapping[str, Paper]) -> PublishedScores:
-    return PublishedScores(
-        row["model"],
-        papers[row["source"]],
-        row["where"],
-        row["scores"],
-        row.get("of"),
-        row.get("costs", {}),
-    )
 
 
 def _read(name: str) -> dict[str, Any]:

@@ -87,10 +87,12 @@ def model_facts(model: Method) -> dict[str, str]:
     facts = {
         "method": model.name,
         "changed settings": ", ".join(changed) or "none",
-        "trained on": f"{data['examples']:,} {data['input']} of {data['source']}",
+        "trained on": f"{data['input']} of {data['source']}",
         "labels": f"{data['labels']:,} ({data['labels_used']:,} with training texts)",
-        "labels per text": f"{data['labels_per_example']:.2f}",
     }
+    if data["examples"] is not None:
+        facts["trained on"] = f"{data['examples']:,} {facts['trained on']}"
+        facts["labels per text"] = f"{data['labels_per_example']:.2f}"
     learned = data.get("calibration")
     facts["scores"] = "not calibrated" if learned is None else f"probabilities ({learned['kind']})"
     if "recipe" in data:
@@ -135,6 +137,9 @@ def evidence_of_models(
     notes = []
     for name, model in trained.items():
         assert model.labels is not None
+        texts = _label_names(model.labels, model.label_texts) | texts
+        if not model.training_counts:
+            continue
         if training is None:
             training = TrainingCounts(name, model.labels, model.label_counts, model.statistics["examples"])
         if model.labels != training.labels or not np.array_equal(model.label_counts, training.counts):
@@ -142,7 +147,6 @@ def evidence_of_models(
                 f"{name} was trained on different data: label frequencies are those of {training.source} for"
                 " all models."
             )
-        texts = _label_names(model.labels, model.label_texts) | texts
     return Evidence.of(models, truth, training=training, label_texts=texts, notes=notes, **options)
 
 

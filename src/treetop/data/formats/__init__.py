@@ -39,6 +39,8 @@ class Format:
     chooses_features: bool = False
     """It has features next to texts, which can be chosen or left out."""
     can_write: bool = True
+    numbers_labels: bool = False
+    """Its labels are numbered columns; other formats sort them by name."""
 
     @property
     def is_a_folder(self) -> bool:
@@ -58,7 +60,13 @@ _ROWS = (
     Format("tsv", "tab-separated table", (".tsv", ".tab"), has_fields=True),
     Format("parquet", "Parquet table (extra: parquet)", (".parquet", ".pq"), has_fields=True),
     Format("fasttext", "__label__x __label__y text", (".fasttext", ".ft")),
-    Format("xmc", "Extreme Classification Repository: sparse features", (".xmc", ".svm"), has_matrices=True),
+    Format(
+        "xmc",
+        "Extreme Classification Repository: sparse features",
+        (".xmc", ".svm"),
+        has_matrices=True,
+        numbers_labels=True,
+    ),
     Format("libsvm", "sparse features without a header", (".libsvm",), has_matrices=True, can_write=False),
     Format("libmultilabel", "id<TAB>label label<TAB>text", can_write=False),
     Format(
@@ -69,6 +77,7 @@ _ROWS = (
         has_weights=True,
         chooses_features=True,
         can_write=False,
+        numbers_labels=True,
     ),
     Format(
         "pecos",
@@ -78,6 +87,7 @@ _ROWS = (
         has_weights=True,
         has_label_texts=True,
         chooses_features=True,
+        numbers_labels=True,
     ),
     Format(
         "arrays",

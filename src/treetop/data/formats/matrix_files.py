@@ -7,7 +7,6 @@ columns from 0. An empty line is an empty row.
 from __future__ import annotations
 
 import re
-import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from ...arrays import UNREADABLE
 from ...errors import DataError
+from ...sparse import read_npz
 from ...units import counted
 from ..files import Input
 from .sparse_text import Sizes, check_rows_declared, read_rows
@@ -38,10 +39,7 @@ _COMPLAINTS = {
 def read_matrix(path: Path) -> sparse.csr_matrix:
     """The matrix of any such file, unchecked."""
     if path.suffix == ".npz":
-        try:
-            return sparse.load_npz(path)
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise DataError(f"{path}: not a sparse matrix saved by scipy ({error})") from None
+        return read_npz(path)
     if path.suffix == ".npy":
         return _sparse(_dense(path))
     with Input(path) as source:
@@ -71,7 +69,7 @@ def columns_of(path: Path) -> int | None:
         with Input(path) as source:
             numbers = [int(word) for word in source.first_line().split()]
         return numbers[1] if len(numbers) in (2, 3) else None
-    except (OSError, ValueError, KeyError, EOFError, IndexError, zipfile.BadZipFile, DataError):
+    except (*UNREADABLE, DataError):
         return None  # the error belongs to whoever reads the file
 
 
@@ -97,7 +95,7 @@ def check_columns(path: Path, columns: int, others: Iterable[Path | None], what:
 def _dense(path: Path) -> npt.NDArray[Any]:
     try:
         array: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+    except UNREADABLE as error:
         raise DataError(f"{path}: not an array saved by numpy ({error})") from None
     if array.ndim != 2 or array.dtype.kind not in "fiub":
         raise DataError(

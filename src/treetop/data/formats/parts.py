@@ -13,7 +13,7 @@ from scipy import sparse
 from ...errors import DataError
 from ...strings import Strings
 from ...units import counted
-from ..files import Input, with_any_suffix
+from ..files import Input, read_lines, with_any_suffix
 
 SHORT = {"train": "trn", "test": "tst", "valid": "val", "validation": "val"}
 """The names of splits in PECOS folders and in the Extreme Classification Repository."""
@@ -37,16 +37,13 @@ def first_file(folders: Iterable[Path], *names: str) -> Path | None:
     )
 
 
-def read_lines(path: Path, *, or_latin: bool = False) -> Strings:
-    """The lines of a UTF-8 file; with ``or_latin``, a file in Latin-1 is read too."""
+def lines_or_latin(path: Path) -> Strings:
+    """The lines of a text file in UTF-8, or else in Latin-1."""
     try:
-        with Input(path) as source:
-            return Strings.of(text for _, text in source.lines())
+        return read_lines(path)
     except DataError:
-        if not or_latin:
-            raise
-    lines = path.read_text("latin-1").split("\n")
-    return Strings.of(line.removesuffix("\r") for line in (lines if lines[-1] else lines[:-1]))
+        lines = path.read_text("latin-1").split("\n")
+        return Strings.of(line.removesuffix("\r") for line in (lines if lines[-1] else lines[:-1]))
 
 
 def check_rows(parts: Sequence[Part]) -> None:

@@ -23,7 +23,7 @@ from ...errors import DataError
 from ...strings import Strings
 from ...units import counted
 from ..dataset import Dataset
-from ..files import Input, Output
+from ..files import Input, Output, read_lines
 from ..labels import distinct_names
 from ..matrices import feature_matrix, label_matrix
 from .examples import check_labelled, one_line
@@ -37,7 +37,7 @@ from .parts import (
     check_rows,
     excluded_pairs,
     first_file,
-    read_lines,
+    lines_or_latin,
 )
 from .splits import choose_split
 from .txt import write_texts
@@ -187,7 +187,7 @@ def _label_lines(folders: list[Path], count: int, *names: str) -> Strings | None
     path = first_file(folders, *names)
     if path is None:
         return None
-    lines = read_lines(path, or_latin=path.name == LABEL_MAP)
+    lines = lines_or_latin(path) if path.name == LABEL_MAP else read_lines(path)
     if len(lines) != count:
         raise DataError(
             f"{path} has {counted(len(lines), 'line')} for {counted(count, 'label')}; each label needs one"

@@ -26,14 +26,14 @@ from ...sparse import frozen
 from ...strings import Strings
 from ..compression import without_suffix
 from ..dataset import Dataset
-from ..files import Input
+from ..files import Input, read_lines
 from ..matrices import feature_matrix, label_matrix
 from . import xmc
 from .examples import check_labelled
 from .fields import text_fields
 from .matrix_files import check_columns, read_matrix
 from .options import ReadOptions
-from .parts import LONG, SHORT, Part, check_only_none, check_rows, excluded_pairs, first_file, read_lines
+from .parts import LONG, SHORT, Part, check_only_none, check_rows, excluded_pairs, first_file
 from .repository_json import CONTENT, TITLE, JsonExamples, read_titles
 from .splits import choose_split
 
