@@ -216,7 +216,7 @@ def _read_data(
 
     if test is not None and validation is not None:
         raise ConfigError("--test and --validation cannot be combined: give one of them")
-    if test is None and validation is None and holds_splits(data):
+    if test is None and validation is None and holds_splits(data, reading.format):
         test = data
     train = reading.read(data, usual_split="train", group=group, label_texts=label_texts)
     if test is not None:

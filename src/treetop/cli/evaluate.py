@@ -12,10 +12,12 @@ import typer
 
 from ..errors import ConfigError
 from ..progress import step
+from ..units import counted
 from .options import Device, Int8, Ks, LabelledReading, RecipeName, Threads, load_model
 from .output import check_output, heading, show, show_table, to_json, write_text
 from .predicted import read_predictions
 from .published import comparable, note_published, scores_table
+from .reporter import note
 
 if TYPE_CHECKING:
     from ..data import Dataset
@@ -145,6 +147,8 @@ def evaluate(
         content = _as_json(values, intervals, buckets, differences)
         if to_match is not None:
             content["published"] = [row.to_dict() for row in rows]
+        if truth.excluded_pairs:
+            content["excluded_pairs"] = truth.excluded_pairs
         write_text(json, to_json(content) + "\n")
     if json is None or str(json) != "-":
         _print(values.table(), intervals, buckets, differences)
@@ -152,6 +156,8 @@ def evaluate(
             show()
             heading(f"published: {to_match.name}")
             scores_table(rows, values)
+    if truth.excluded_pairs:
+        note(f"{counted(truth.excluded_pairs, 'pair')} of a text and a label left out of the evaluation")
     if to_match is not None:
         note_published(to_match, rows, len(truth))
     if card:

@@ -84,8 +84,7 @@ class LabelIndex:
         if kind == "text-emb":
             return self._clustered(self.X, side_by_side(None, self._label_text_vectors()))
         if kind == "label-text":
-            texts = self.dataset.label_texts
-            return self._clustered(self.X, self.features.of_label_texts(texts, threads=self.threads))
+            return self._clustered(self.X, self.features.of_labels(self.dataset, threads=self.threads))
         return self._clustered(self.X, None)
 
     def _clustered(self, X: sparse.csr_matrix, of_labels: sparse.csr_matrix | None) -> LabelTree:

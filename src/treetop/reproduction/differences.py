@@ -51,7 +51,7 @@ def _of_inputs(recipe: Recipe, train: Dataset, members: Sequence[PlannedMember])
             f"the paper uses the TF-IDF features distributed with {data.title} ({data.features:,} columns),"
             " but the data have none: treetop's own TF-IDF takes their place"
         )
-    elif inputs.features and train.X is not None and train.X.shape[1] != data.features:
+    elif inputs.features and train.X is not None and not _as_wide(train, data.features):
         yield f"the features of {data.title} have {data.features:,} columns, these have {train.X.shape[1]:,}"
     if inputs.label_texts and train.label_texts is None:
         yield "the paper uses texts of the labels, but the data have none: the labels' names take their place"
@@ -62,6 +62,13 @@ def _of_inputs(recipe: Recipe, train: Dataset, members: Sequence[PlannedMember])
             if file is None or not Path(file).name.startswith(expected):
                 here = "there are none" if file is None else f"{Path(file).name} is used"
                 yield f"the paper uses the {kind} {expected}, but {here}: --set {setting}=FILE gives them"
+
+
+def _as_wide(train: Dataset, features: int) -> bool:
+    """Whether the data have so many features, as far as they say: columns may count from 1."""
+    assert train.X is not None
+    found = int(train.X.shape[1])
+    return found == features or (train.open_width and found <= features + 1)
 
 
 def _of_settings(members: Sequence[PlannedMember]) -> Iterator[str]:

@@ -83,7 +83,10 @@ def label_vectors(
     if config.vectors in FROM_EXAMPLES:
         return vectors
     if text_vectors is None:
-        raise ConfigError(f"tree.vectors={config.vectors} needs texts, and label texts (--label-texts FILE)")
+        raise ConfigError(
+            f"tree.vectors={config.vectors} needs texts, and label texts (--label-texts FILE); for given"
+            " features, it needs label features (lbl_X_Xf.txt)"
+        )
     text_vectors = normalize_rows(text_vectors)
     if config.vectors == "label-text":
         return text_vectors
