@@ -139,7 +139,7 @@ def test_calibrate_mistakes(folder, tmp_path, run):
 
 def test_help(run):
     text = " ".join(run("ensemble", "--help").out.replace("│", " ").split())
-    assert "mean, rank, weighted, learned, stacked" in text and "OUT" in text
+    assert "mean, rank, sigmoid, softmax, weighted, learned, stacked" in text and "OUT" in text
     assert "isotonic, platt" in " ".join(run("calibrate", "--help").out.replace("│", " ").split())
     assert "ensemble" in METHODS and "rule" in run("methods", "ensemble").out
 
