@@ -316,6 +316,15 @@ def test_means_and_deviations_by_hand():
         comparison.spread("other", "P@1")
 
 
+def test_improvements_over_a_variant_by_hand():
+    comparison = by_hand(good=["ababc", "ababa"], bad=["abaac", "cccca"], none=["ccccb", "ccccb"])
+    over = comparison.relative_to("bad")  # its mean is 40, those of the others are 90 and 0
+    assert over == {"good": {"P@1": 125.0, "PSP@1": 125.0}, "none": {"P@1": -100.0, "PSP@1": -100.0}}
+    assert comparison.relative_to("none") == {"good": {}, "bad": {}}
+    with pytest.raises(ConfigError, match="no variant 'other'"):
+        comparison.relative_to("other")
+
+
 def test_one_seed_has_no_deviation_and_the_interval_of_its_texts():
     comparison = by_hand(good=["ababc"], bad=["abaac"])
     assert comparison.spread("good", "P@1") == (100, None)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import treetop
-from small_data import topic_texts
+from small_data import TOPICS, topic_texts
 from test_contract import CASES
 from treetop import Dataset, LabelTree
 from treetop.errors import ConfigError, DataError
@@ -70,6 +70,19 @@ def test_clusters_are_of_given_features(texts, tfidf):
     shuffled = dataclasses.replace(shuffled, X=shuffled.X[::-1])
     assert not np.array_equal(brief("attention-xml").fit(shuffled).tree.labels, by_texts.tree.labels)
     assert len(by_features.predict(["oven boat"], k=2)) == 1
+
+
+@pytest.mark.parametrize("name", ["xr-transformer", "lightxml"])
+def test_label_features_take_the_place_of_label_texts(name, texts, tfidf):
+    named = texts.with_label_texts({name: f"{words} {name}" for name, words in TOPICS.items()})
+    given = dataclasses.replace(
+        with_features(texts, tfidf), label_features=tfidf[0].transform(named.label_texts)
+    )
+    settings = {"tree.vectors": "label-text", "tree.vector_min_df": 1}
+    by_texts, by_features = (brief(name, **settings).fit(data) for data in (named, given))
+    assert np.array_equal(by_texts.tree.labels, by_features.tree.labels)
+    with pytest.raises(ConfigError, match="label features"):
+        brief(name, **settings).fit(with_features(texts, tfidf))
 
 
 @pytest.mark.parametrize("name", CLUSTERED)

@@ -19,6 +19,7 @@ from scipy import sparse
 from . import _native
 from .data.files import Input, Output
 from .errors import ConfigError, DataError, MissingExtraError, TreetopError
+from .sparse import listed
 from .strings import Strings, StringsBuilder
 
 Rows = npt.NDArray[np.int64] | slice | Sequence[int]
@@ -148,6 +149,10 @@ class Predictions:
         """Only labels with a score strictly above ``threshold``."""
         check_threshold(threshold)
         return self._keep(self.scores > threshold)
+
+    def without(self, pairs: sparse.csr_matrix) -> Predictions:
+        """The same rankings without the entries of an examples × labels matrix, whose columns ascend."""
+        return self._keep(~listed(self.indptr, self.indices, pairs))
 
     def aligned_to(self, labels: Strings) -> Predictions:
         """The same rankings with the label ids of ``labels``; other labels follow after them."""

@@ -118,9 +118,17 @@ def _network_rows(data: dict[str, Any]) -> list[tuple[str, str]]:
         (
             "training",
             f"{counted(len(training['epochs']), 'epoch')}, best epoch {training['best_epoch']},"
-            f" {duration(training['seconds'])} on {training['device']} in {training['precision']}",
+            f" {duration(training['seconds'])} on {training['device']} in {training['precision']}"
+            + _clipped_text(training),
         ),
     ]
+
+
+def _clipped_text(training: dict[str, Any]) -> str:
+    """The share of clipped steps; nothing without clipping, and in models of earlier versions."""
+    if "clipped" not in training:
+        return ""
+    return f", gradients clipped in {training['clipped']:.0%} of the steps"
 
 
 def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:

@@ -30,6 +30,7 @@ from .options import both_helps, format_help, method_settings_help
 from .predict import predict
 from .recipes import recipes
 from .report import report
+from .reproduce import reproduce
 from .serve import serve
 from .train import train, train_help
 from .tune import tune, tune_help
@@ -82,6 +83,7 @@ add_command(app, serve)
 add_command(app, info)
 add_command(app, methods)
 add_command(app, recipes)
+add_command(app, reproduce, help_from=both_helps)
 add_command(app, ablations)
 add_command(app, studies, hidden=True)
 

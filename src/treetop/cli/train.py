@@ -121,7 +121,7 @@ def train(
         if not is_main_process():  # another process of this training saves the model
             return
         if recipe is not None:
-            classifier.statistics["recipe"] = recipe
+            classifier.statistics |= _recipe_facts(recipe)
         if not resume:  # the time before a kill is not known
             seconds = round(time.monotonic() - trained, 3)
             classifier.statistics["spent"] = {"seconds": seconds, "peak_bytes": peak_memory()}
@@ -147,9 +147,20 @@ def _untrained(recipe: str | None, method: str | None) -> Method:
     untrained = found.make()  # before the notes: it fails for methods that treetop does not have
     if found.settings is None:
         note(f"{recipe}: only scores are published, no settings; using the defaults of {found.method}")
+    if len(found.members) > 1:
+        names = ", ".join(member.name for member in found.members)
+        note(f"{recipe} is an ensemble of {names}; this trains {found.members[0].name} alone")
     for hint in found.notes:
         note(hint)
     return untrained
+
+
+def _recipe_facts(name: str) -> dict[str, str]:
+    """What a model records of its recipe."""
+    from ..recipes import find_recipe
+
+    members = find_recipe(name).members
+    return {"recipe": name} | ({"recipe_member": members[0].name} if members else {})
 
 
 def note_saved(model: Path, examples: Dataset, began: float) -> None:

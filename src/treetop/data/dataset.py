@@ -56,28 +56,49 @@ class Dataset:
     """The group of each example: a split by group keeps a group on one side."""
     label_rows: npt.NDArray[np.bool_] | None = None
     """Which rows are texts of labels: for training, never for evaluation."""
+    label_features: sparse.csr_matrix | None = None
+    """Labels × features: vectors of the labels, in the same feature space as `X`."""
+    excluded: sparse.csr_matrix | None = None
+    """Examples × labels: pairs that are neither predicted nor evaluated, such as a product and itself."""
+    open_width: bool = False
+    """Whether the number of features is not known: `X` ends with the last one used."""
     source: str = "the data"
     """Where it comes from, for messages."""
 
     def __post_init__(self) -> None:
         if self.texts is None and self.X is None:
             raise DataError(f"{self.source}: a data set needs texts or a feature matrix")
-        if self.X is not None:
-            object.__setattr__(self, "X", feature_matrix(self.X, self.source))
-        if self.Y is not None:
-            object.__setattr__(self, "Y", label_matrix(self.Y, self.source))
-        for name in ("X", "Y", "ids", "groups", "label_rows"):
+        for name, check in (
+            ("X", feature_matrix),
+            ("Y", label_matrix),
+            ("label_features", feature_matrix),
+            ("excluded", label_matrix),
+        ):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, check(getattr(self, name), self.source))
+        for name in ("X", "Y", "excluded", "ids", "groups", "label_rows"):
             column = getattr(self, name)
-            rows = None if column is None else column.shape[0] if name in ("X", "Y") else len(column)
+            rows = None if column is None else column.shape[0] if sparse.issparse(column) else len(column)
             if rows is not None and rows != len(self):
                 raise DataError(
                     f"{self.source}: {counted(rows, 'row')} of {name} but {counted(len(self), 'example')};"
                     " each example needs one row"
                 )
-        if self.Y is not None and self.Y.shape[1] != len(self.labels):
+        for matrix, what in ((self.Y, "label column"), (self.excluded, "column of excluded pairs")):
+            if matrix is not None and matrix.shape[1] != len(self.labels):
+                raise DataError(
+                    f"{self.source}: {counted(matrix.shape[1], what)} but"
+                    f" {counted(len(self.labels), 'label name')}; each column needs one name"
+                )
+        if self.label_features is not None and self.label_features.shape != (
+            expected := (
+                len(self.labels),
+                self.label_features.shape[1] if self.X is None else self.X.shape[1],
+            )
+        ):
             raise DataError(
-                f"{self.source}: {counted(self.Y.shape[1], 'label column')} but"
-                f" {counted(len(self.labels), 'label name')}; each column needs one name"
+                f"{self.source}: the label features are a matrix of {self.label_features.shape}; they need"
+                f" {expected}, a row per label and the columns of X"
             )
         if self.label_texts is not None and len(self.label_texts) != len(self.labels):
             raise DataError(
@@ -191,6 +212,7 @@ class Dataset:
             groups=take(self.groups),
             X=None if self.X is None else self.X[chosen],
             Y=None if self.Y is None else self.Y[chosen],
+            excluded=None if self.excluded is None else self.excluded[chosen],
             label_rows=None if self.label_rows is None else self.label_rows[chosen],
         )
 
@@ -211,6 +233,11 @@ class Dataset:
             return np.zeros(len(self.labels), np.int64)
         return np.bincount(self.Y.indices, minlength=len(self.labels)).astype(np.int64)
 
+    @property
+    def excluded_pairs(self) -> int:
+        """The number of pairs that are neither predicted nor evaluated."""
+        return 0 if self.excluded is None else int(self.excluded.nnz)
+
     def split(
         self, fraction: float = 0.2, *, seed: int = 0, by_group: bool = False
     ) -> tuple[Dataset, Dataset]:
@@ -229,11 +256,41 @@ class Dataset:
         unseen = [name for name in self.labels if name not in known]
         merged = Strings.of([*labels, *unseen]) if unseen else labels
         columns = np.array([merged.position(name) for name in self.labels], np.int32)
-        Y = self.Y
-        if Y is not None:
-            Y = sparse.csr_matrix((Y.data, columns[Y.indices], Y.indptr), shape=(len(self), len(merged)))
-            Y.sort_indices()
-        return dataclasses.replace(self, labels=merged, Y=Y, label_texts=None)
+        features = None
+        if self.label_features is not None and len(merged) == len(self.labels):
+            features = self.label_features[np.argsort(columns)]
+        return dataclasses.replace(
+            self,
+            labels=merged,
+            Y=_with_columns(self.Y, columns, len(merged)),
+            excluded=_with_columns(self.excluded, columns, len(merged)),
+            label_texts=None,
+            label_features=features,
+        )
+
+    def excluded_among(self, labels: Strings) -> sparse.csr_matrix | None:
+        """Pairs of an example and one of ``labels`` that are excluded, if there are any."""
+        if self.excluded is None or not self.excluded_pairs:
+            return None
+        if labels == self.labels:
+            return self.excluded
+        used, codes = np.unique(self.excluded.indices, return_inverse=True)
+        column = np.array([labels.position(name) for name in self.labels.take(used)], np.int32)[codes]
+        rows = np.repeat(np.arange(len(self)), np.diff(self.excluded.indptr))
+        there = column >= 0
+        return sparse.csr_matrix(
+            (self.excluded.data[there], (rows[there], column[there])), shape=(len(self), len(labels))
+        )
+
+    def with_width(self, features: int) -> Dataset:
+        """The same examples with so many features: those that are not there are 0, others are dropped."""
+        X = self.X
+        if X is None or X.shape[1] == features:
+            return self
+        if X.shape[1] > features:
+            X = X[:, :features]
+        X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(len(self), features))
+        return dataclasses.replace(self, X=X, label_features=None)
 
     def with_label_texts(self, texts: dict[str, str]) -> Dataset:
         """Label texts by label name; a label that is not listed has its name as its text."""
@@ -263,6 +320,7 @@ class Dataset:
             ids=None,
             groups=None if self.groups is None else Strings.of([*self.groups, *[""] * len(added)]),
             label_rows=np.arange(len(self) + len(added)) >= len(self),
+            excluded=None,  # training does not use them
         )
 
     def example_rows(self) -> npt.NDArray[np.int64]:
@@ -275,6 +333,19 @@ class Dataset:
             raise DataError(f"{self.source}: a split by group needs a group column (--group NAME)")
         codes: dict[str, int] = {}
         return np.array([codes.setdefault(group, len(codes)) for group in self.groups], np.int64)
+
+
+def _with_columns(
+    matrix: sparse.csr_matrix | None, columns: npt.NDArray[np.int32], count: int
+) -> sparse.csr_matrix | None:
+    """The same entries in other columns."""
+    if matrix is None:
+        return None
+    moved = sparse.csr_matrix(
+        (matrix.data, columns[matrix.indices], matrix.indptr), shape=(matrix.shape[0], count)
+    )
+    moved.sort_indices()
+    return moved
 
 
 def _names_of(names: Iterable[Any] | None) -> Strings | None:

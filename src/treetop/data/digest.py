@@ -10,14 +10,22 @@ from .dataset import Dataset
 
 
 def data_digest(*several: Dataset) -> str:
-    """Hashes everything that training may use: texts, labels, features, groups."""
+    """Hashes everything that training and prediction may use: texts, labels, features, groups, …"""
     parts: list[Any] = []
     for data in several:
         for strings in (data.labels, data.texts, data.label_texts, data.groups):
             parts += string_arrays(strings)
         for matrix in (data.X, data.Y):
-            parts += [None] if matrix is None else [matrix.shape, matrix.indptr, matrix.indices, matrix.data]
+            parts += _arrays(matrix)
+        # Rare parts: without them, the digest is that of earlier versions.
+        for name in ("label_features", "excluded"):
+            if (matrix := getattr(data, name)) is not None:
+                parts += [name, *_arrays(matrix)]
     return digest_of(*parts)
+
+
+def _arrays(matrix: Any) -> list[Any]:
+    return [None] if matrix is None else [matrix.shape, matrix.indptr, matrix.indices, matrix.data]
 
 
 def string_arrays(strings: Strings | None) -> list[Any]:

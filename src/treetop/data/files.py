@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import io
+import itertools
 import os
 import shutil
 import sys
@@ -11,6 +12,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, TextIO, cast
@@ -67,12 +69,22 @@ class Input:
 
     def first_line(self) -> str:
         """The first line that is not blank, for recognising the format; `lines` still yields it."""
-        for line in self._pieces(io.BufferedReader.readline):
-            self._seen.append(line)
-            text = line.removeprefix(_BOM).decode(errors="replace")
-            if text.strip():
-                return text.rstrip("\r\n")
-        return ""
+        return next((line for line in self._peeked() if line.strip()), "")
+
+    def head(self, count: int) -> list[str]:
+        """The first lines, for recognising the format; `lines` still yields them."""
+        return list(islice(self._peeked(), count))
+
+    def _peeked(self) -> Iterator[str]:
+        """Lines without their ends, which are kept for `lines`."""
+        for number in itertools.count():
+            if number == len(self._seen):
+                line = next(self._pieces(io.BufferedReader.readline), b"")
+                if not line:
+                    return
+                self._seen.append(line)
+            text = self._seen[number].removeprefix(_BOM if number == 0 else b"")
+            yield text.decode(errors="replace").rstrip("\r\n")
 
     def lines(self, *, keep_ends: bool = False) -> Iterator[tuple[int, str]]:
         """Every line with its number from 1. Only LF and CR LF end a line; a byte order mark is dropped."""

@@ -55,7 +55,22 @@ def write(
         raise TreetopError(f"{path}: cannot be written ({error.strerror or error})") from None
 
 
+def left_out(dataset: Dataset, path: Path, format: str | None = None) -> list[str]:
+    """The parts of a data set that `write` leaves out, because the format does not have them."""
+    chosen = recognise_output(path, dataset.Y is not None) if format is None else named_format(format)
+    parts = (
+        ("texts", dataset.texts is not None and chosen.name == "xmc"),
+        ("features", dataset.X is not None and not chosen.has_matrices),
+        ("label texts", dataset.label_texts is not None and not chosen.has_label_texts),
+        ("label features", dataset.label_features is not None and not chosen.has_everything),
+        ("excluded pairs", dataset.excluded_pairs > 0 and not chosen.has_everything),
+    )
+    return [name for name, is_left_out in parts if is_left_out]
+
+
 def _check_holds(format: Format, dataset: Dataset) -> None:
+    if not format.can_write:
+        raise DataError(f"{format.name} can only be read; write jsonl, xmc, pecos or arrays")
     if dataset.texts is None and not format.has_matrices:
         raise DataError(
             f"{format.name} needs texts, and {dataset.source} has only features; write xmc, pecos or arrays"

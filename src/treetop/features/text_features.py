@@ -12,7 +12,6 @@ from ..arrays import typed, under_prefix, with_prefix
 from ..data import Dataset
 from ..errors import DataError, ModelError
 from ..sparse import Rows, around, csr_arrays, normalize_rows
-from ..strings import Strings
 from .text_terms import TextTerms
 from .tfidf import Tfidf, TfidfConfig, fitted_tfidf
 
@@ -94,11 +93,20 @@ class TextFeatures:
             return TextTerms(X)
         return TextTerms.of_text(dataset.texts[0], X, self.tfidf)
 
-    def of_label_texts(self, texts: Strings | None, *, threads: int) -> sparse.csr_matrix | None:
-        """A row per label; None without label texts or vocabulary."""
-        if texts is None or self.tfidf is None:
+    def of_labels(
+        self, dataset: Dataset, labels: npt.NDArray[np.int64] | None = None, *, threads: int
+    ) -> sparse.csr_matrix | None:
+        """Features of the labels' own texts, or those given with the data: a row per label of ``labels``.
+
+        None where there are none.
+        """
+        if self.tfidf is None:
+            given = dataset.label_features
+            return given if given is None or labels is None else given[labels]
+        texts = dataset.label_texts
+        if texts is None:
             return None
-        return self.tfidf.transform(texts, threads=threads)
+        return self.tfidf.transform(texts if labels is None else texts.take(labels), threads=threads)
 
     def with_old_examples(
         self, new: Dataset, old: Dataset | None, *, name: str, count: int, threads: int

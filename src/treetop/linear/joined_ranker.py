@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ..config import Config, part
+from ..config import Config, part, setting
 from ..data import Dataset
 from ..errors import ConfigError
 from ..features import USUAL_TFIDF, TfidfConfig
@@ -32,19 +32,24 @@ class JoinedRankerConfig(Config):
     """TF-IDF, label tree and solver of the joined ranker."""
 
     tfidf: TfidfConfig = part(USUAL_TFIDF, "TF-IDF features of the texts")
-    tree: TreeConfig = part(
-        USUAL_TREE,
-        "label tree; leaf_size of at least the number of labels: no clusters, each label is trained against "
-        "all texts (DiSMEC)",
+    one_vs_all: bool = setting(
+        False, "no label tree: train each label against all texts, as DiSMEC; slow with very many labels"
     )
+    tree: TreeConfig = part(USUAL_TREE, "label tree")
     linear: LinearConfig = part(USUAL_RANKERS, "linear classifiers and search")
 
     def check(self) -> None:
+        if self.one_vs_all and self.tree != USUAL_TREE:
+            raise ConfigError("one_vs_all=true builds no label tree: leave out the settings of ranking.tree")
         if self.tree.vectors not in FROM_EXAMPLES:
             raise ConfigError(
                 f"the joined ranker's tree is built from examples: set tree.vectors to one of"
                 f" {', '.join(FROM_EXAMPLES)}, not {self.tree.vectors}"
             )
+
+    def tree_of(self, labels: int) -> LabelTree | TreeConfig:
+        """A tree over that many labels, or settings to build one."""
+        return LabelTree.flat(np.arange(labels, dtype=np.int32)) if self.one_vs_all else self.tree
 
 
 class JoinedRanker:

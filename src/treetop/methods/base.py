@@ -140,6 +140,7 @@ class Method(ABC):
 
         Without ``k``: five, or up to a hundred with a threshold; at most all labels. Scores of a calibrated
         model are probabilities: ``threshold=0.5`` keeps labels that are more likely right than wrong.
+        Excluded pairs of a `Dataset` are not predicted.
         """
         known = self.known_labels
         if options:  # one text takes microseconds, so signatures are inspected only if needed
@@ -155,7 +156,11 @@ class Method(ABC):
         if k > len(known):
             raise DataError(f"k is {k} but the model knows only {len(known):,} labels: lower k")
         dataset = self.input_set(inputs, text)
-        predictions = self._score(dataset, int(k), self.calibration, **options)
+        pairs = dataset.excluded_among(known)
+        depth = int(k) if pairs is None else min(int(k) + int(np.diff(pairs.indptr).max()), len(known))
+        predictions = self._score(dataset, depth, self.calibration, **options)
+        if pairs is not None:
+            predictions = predictions.without(pairs).top(int(k))
         return predictions if threshold is None else predictions.above(threshold)
 
     def evaluate(
@@ -461,6 +466,8 @@ class Method(ABC):
             ),
             "source": dataset.source,
         }
+        if dataset.X is not None:
+            self.statistics["features"] = int(dataset.X.shape[1])
         if self.training_log:
             self.statistics["training"] = self.training_log
 
@@ -552,7 +559,8 @@ class Method(ABC):
             raise DataError(
                 f"{dataset.source}: the model was trained on {trained_on} but the input has none: give them"
             )
-        return dataset
+        features = self.statistics.get("features")
+        return dataset.with_width(features) if dataset.open_width and features else dataset
 
 
 def _unpickled(kind: type[Method], stored: store.Stored) -> Method:

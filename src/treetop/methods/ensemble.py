@@ -7,8 +7,8 @@ lacks ℓ, and weights w that sum to 1, the ensemble's score is Σ_m w_m s_m(ℓ
 - ``weighted``: given weights.
 - ``learned``: the weights with the best nDCG@5 on held-out examples.
 - ``stacked``: not a sum of scores, but the log-odds that `Stack` learns from held-out examples.
-- ``rank``: equal weights, and instead of the score (n − r) / n, where ℓ has rank r = 0, 1, … in the member's
-  list and n is the length of the longest list of that text. For members whose scores are not comparable.
+- ``rank``, ``sigmoid``, ``softmax``: equal weights, and instead of the score a number from 0 to 1 that is
+  comparable between members, see `list_rules`.
 
 Labels are matched by name: members may have different labels, and the ensemble has the labels of all.
 """
@@ -39,6 +39,7 @@ from ..ranked import Ranked
 from ..strings import Strings
 from . import make, method_class
 from .base import Method, MethodConfig
+from .list_rules import RESCALED, rescaled
 from .stacking import Stack
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class EnsembleConfig(MethodConfig):
     rule: str = setting(
         "mean",
         "rule that combines the members' lists; learned and stacked are fitted on held-out examples",
-        choices=("mean", "rank", "weighted", *LEARNED),
+        choices=("mean", *RESCALED, "weighted", *LEARNED),
     )
     member_settings: tuple[str, ...] = setting(
         (),
@@ -318,7 +319,7 @@ class Ensemble(Method):
             parts.append(Part("examples of the label", 1.0, seen, None))
             parts.append(Part("bias", 1.0, self.stack.bias, None))
             return stacked(name, parts, reached=any(label in ranked[1] for ranked in lists))
-        what = "rank in its list (1: first)" if self.config.rule == "rank" else "score"
+        what = RESCALED.get(self.config.rule, "score")
         return summed(
             name, parts, f"the sum over the members of weight · {what}; 0 if a list lacks the label"
         )
@@ -331,10 +332,7 @@ class Ensemble(Method):
             ranked = member.predict(dataset, min(depth, len(member.known_labels)))
             ids = ranked.indices if new_ids is None else new_ids[ranked.indices]
             lists.append(Ranked(ranked.indptr, ids, ranked.scores))
-        if self.config.rule == "rank":
-            longest = np.max([np.diff(indptr) for indptr, _, _ in lists], axis=0)
-            lists = [Ranked(indptr, ids, _relevance(indptr, longest)) for indptr, ids, _ in lists]
-        return lists
+        return rescaled(lists, self.config.rule)
 
     def _share_threads(self, member: Method) -> None:
         if member.config.threads != self.config.threads:
@@ -424,14 +422,6 @@ def best_weights(quality: Callable[[Weights], float], count: int) -> Weights:
         if best is before:
             break
     return best
-
-
-def _relevance(indptr: npt.NDArray[np.int64], longest: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-    """(n − r) / n for every entry, with r its rank and n the longest list of its text."""
-    counts = np.diff(indptr)
-    ranks = np.arange(indptr[-1]) - np.repeat(indptr[:-1], counts)
-    n = np.repeat(longest, counts)
-    return np.asarray((n - ranks) / n, np.float32)
 
 
 def _union(vocabularies: Sequence[Strings]) -> Strings:

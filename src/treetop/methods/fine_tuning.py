@@ -67,13 +67,19 @@ class TrainingTask:
 def training_log(
     progress: TrainingProgress, parameters: Mapping[str, int], device: torch.device, config: NetworkConfig
 ) -> dict[str, Any]:
-    """The log that a model keeps of its training; ``parameters``: number of weights per part."""
-    precision = chosen_precision(config.training.precision, device)
+    """The log that a model keeps of its training; ``parameters``: number of weights per part.
+
+    ``clipped``: the share of steps whose gradients were clipped, if the settings clip them.
+    """
+    training = config.training
+    precision = chosen_precision(training.precision, device)
+    clips = (training.clip or training.adaptive_clip) and progress.step
     return {
         "parameters": dict(parameters),
         "device": str(device),
         "precision": str(precision).removeprefix("torch."),
         "seconds": progress.seconds,
+        **({"clipped": progress.clipped / progress.step} if clips else {}),
         "best_epoch": progress.best_epoch or len(progress.entries),
         "epochs": progress.entries,
     }

@@ -30,7 +30,7 @@ from ..neural.reader import Tokens
 from ..neural.text_encoder import TextEncoder
 from ..sparse import binarize
 from ..store import MANIFEST
-from ..tree import LabelTree, TreeConfig, trees_of
+from ..tree import FROM_EXAMPLES, LabelTree, TreeConfig, trees_of
 from .fine_tuning import inference_settings
 from .matcher import Matcher
 from .network_config import JoinedFeaturesConfig
@@ -84,8 +84,7 @@ class LabelIndex:
         if kind == "text-emb":
             return self._clustered(self.X, side_by_side(None, self._label_text_vectors()))
         if kind == "label-text":
-            texts = self.dataset.label_texts
-            return self._clustered(self.X, self.features.of_label_texts(texts, threads=self.threads))
+            return self._clustered(self.X, self.features.of_labels(self.dataset, threads=self.threads))
         return self._clustered(self.X, None)
 
     def _clustered(self, X: sparse.csr_matrix, of_labels: sparse.csr_matrix | None) -> LabelTree:
@@ -93,8 +92,10 @@ class LabelIndex:
         config = self.config
         used = int((self.dataset.label_counts > 0).sum())
         count = min(config.clusters or default_clusters(used), used)
-        by_text = config.index in ("text-emb", "label-text")
-        shape: dict[str, Any] = {"levels": (count,), "vectors": "label-text" if by_text else "pifa"}
+        vectors = config.tree.vectors if config.tree.vectors in FROM_EXAMPLES else "pifa"
+        if config.index in ("text-emb", "label-text"):
+            vectors = "label-text"
+        shape: dict[str, Any] = {"levels": (count,), "vectors": vectors}
         if config.index == "pifa-neural":  # all entries of dense vectors count
             shape |= {"vector_size": 0, "vector_min_df": 1}
         (built,) = trees_of(

@@ -168,9 +168,8 @@ class NeuralMethod(Method):
             terms = TextFeatures.fit(dataset, config.tfidf, unit_rows=True, threads=self.threads)
         features, X = terms
         of_labels: sparse.csr_matrix | None = None
-        if dataset.label_texts is not None and config.tree.needs_label_texts:
-            used = dataset.label_texts.take(self.used)
-            of_labels = features.of_label_texts(used, threads=self.threads)
+        if config.tree.needs_label_texts:
+            of_labels = features.of_labels(dataset, self.used, threads=self.threads)
         return LabelClusters.fit(
             X, Y, sizes, config.tree, text_vectors=of_labels, seed=config.seed, threads=self.threads
         )

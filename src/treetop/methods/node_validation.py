@@ -104,7 +104,7 @@ def best_nodes(
     k = min(k, len(b))
     rows = max(BLOCK // len(b), 1)
     nodes, scores = [], []
-    for first in range(0, len(vectors), rows):
+    for first in range(0, max(len(vectors), 1), rows):  # also a block without rows
         block = vectors[first : first + rows] @ W.T + b
         if allowed is not None:
             block[~allowed[first : first + rows]] = -np.inf

@@ -114,9 +114,10 @@ class TreeLinear(Method):
         )
 
     def _label_text_vectors(self, dataset: Dataset) -> sparse.csr_matrix | None:
-        """Features of the labels' own texts, if the tree is built from them."""
-        texts = dataset.label_texts if self.config.tree.needs_label_texts else None
-        return self.features.of_label_texts(texts, threads=self.threads)
+        """Features of the labels' own texts, or given ones, if the tree is built from them."""
+        if not self.config.tree.needs_label_texts:
+            return None
+        return self.features.of_labels(dataset, threads=self.threads)
 
     def _update(
         self,
@@ -145,6 +146,7 @@ class TreeLinear(Method):
             Y,
             config.tree,
             text_vectors=self._label_text_vectors(dataset),
+            seed=config.seed,
             threads=self.threads,
         )
         seeds = member_seeds(config.seed, len(models))

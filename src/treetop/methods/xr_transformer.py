@@ -110,10 +110,11 @@ class XRTransformer(Method):
         if tree is not None:
             tree = tree.of_training(dataset)
         else:
-            texts_of_labels = dataset.label_texts if config.tree.needs_label_texts else None
-            label_features = features.of_label_texts(texts_of_labels, threads=threads)
+            of_labels = (
+                features.of_labels(dataset, threads=threads) if config.tree.needs_label_texts else None
+            )
             (tree,) = trees_of(
-                X, Y, config.tree, seeds=[config.seed], text_vectors=label_features, threads=threads
+                X, Y, config.tree, seeds=[config.seed], text_vectors=of_labels, threads=threads
             )
 
         held_out = None

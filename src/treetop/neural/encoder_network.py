@@ -77,15 +77,16 @@ class EncoderNetwork(HeadedEncoder):
         loss: str,
         parents: npt.NDArray[np.int64] | None = None,
         *,
+        reduction: str = "sum",
         bits: int = 32,
         scale: float = 1.0,
         penalty: float = 0.0,
     ) -> None:
-        """``parents`` of every label, for shortlists; ``bits`` per weight of the head.
+        """``parents`` of every label, for shortlists; ``reduction`` and ``bits`` of the `LabelHead`.
 
         The loss is multiplied by ``scale``, and ``penalty`` · ‖W‖² of the head added.
         """
-        super().__init__(encoder, LabelHead(encoder.width, labels, loss, bits=bits))
+        super().__init__(encoder, LabelHead(encoder.width, labels, loss, reduction=reduction, bits=bits))
         nn.init.normal_(self.head.weight, std=INITIAL_SPREAD)
         known = None if parents is None else torch.from_numpy(parents)
         self.register_buffer("parents", known, persistent=False)

@@ -45,10 +45,14 @@ class EncoderRanker:
         seed: int,
         threads: int,
     ) -> EncoderRanker:
-        """``terms``: the features of the examples' texts, as a part and as a matrix."""
+        """``terms``: the features of the examples' texts, as a part and as a matrix.
+
+        Every label has examples.
+        """
         config = options.config
         vectors, _, _ = vectors_and_labels(network, examples, 0, inference, layers=options.layers)
-        ranker = JoinedRanker.fit(*terms, vectors, Y, config.tree, config.linear, seed=seed, threads=threads)
+        tree = config.tree_of(Y.shape[1])
+        ranker = JoinedRanker.fit(*terms, vectors, Y, tree, config.linear, seed=seed, threads=threads)
         return cls(ranker, options)
 
     def rank(

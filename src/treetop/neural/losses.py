@@ -43,6 +43,12 @@ class Shortlist:
         """The labels in the loss of any text, in order."""
         return self.chosen.any(0)[self.parents].nonzero().squeeze(1)
 
+    def counts(self) -> Tensor:
+        """The number of labels in the loss of each text."""
+        ones = torch.ones(len(self.parents), device=self.parents.device)
+        children = torch.zeros(self.chosen.shape[1], device=ones.device).index_add_(0, self.parents, ones)
+        return (self.chosen * children).sum(1)
+
 
 def all_label_loss(
     loss: str,
@@ -52,15 +58,17 @@ def all_label_loss(
     positives: Positives,
     *,
     label_weights: Tensor | None = None,
+    text_weights: Tensor | None = None,
     shortlist: Shortlist | None = None,
     block: int = BLOCK,
 ) -> Tensor:
     """The mean loss of the texts, for scores s = ``weight`` · h + ``bias`` of each row h of ``hidden``.
 
-    ``positives.weights`` multiply the loss of positives, ``label_weights`` the loss of a label in all texts.
-    With a ``shortlist``, which holds all positives, other labels of a text are left out (not for softmax).
+    ``positives.weights`` multiply the loss of positives, ``label_weights`` the loss of a label in all texts,
+    ``text_weights`` the loss of a text (not for softmax). With a ``shortlist``, which holds all positives,
+    other labels of a text are left out (not for softmax).
     """
-    assert shortlist is None or loss != "softmax"
+    assert (shortlist is None and text_weights is None) or loss != "softmax"
     if torch.is_autocast_enabled(hidden.device.type):
         hidden = hidden.to(torch.get_autocast_dtype(hidden.device.type))
     with torch.autocast(hidden.device.type, enabled=False):
@@ -72,6 +80,7 @@ def all_label_loss(
             positives.labels,
             positives.weights,
             label_weights,
+            text_weights,
             shortlist,
             loss,
             max(block // max(len(hidden), 1), 1),
@@ -90,11 +99,14 @@ class _AllLabels(torch.autograd.Function):
         labels: Tensor,
         weights: Tensor,
         label_weights: Tensor | None,
+        text_weights: Tensor | None,
         shortlist: Shortlist | None,
         loss: str,
         block: int,
     ) -> Tensor:
-        problem = _Problem(hidden, weight, bias, texts, labels, weights, label_weights, shortlist)
+        problem = _Problem(
+            hidden, weight, bias, texts, labels, weights, label_weights, text_weights, shortlist
+        )
         needed = ctx.needs_input_grad[:3]
         total, *gradients = problem.solve(loss, block, with_gradients=any(needed))
         ctx.save_for_backward(*(g if need else None for g, need in zip(gradients, needed, strict=True)))
@@ -103,7 +115,7 @@ class _AllLabels(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, scale: Tensor) -> tuple[Tensor | None, ...]:
         gradients = [None if g is None else g * scale.to(g.dtype) for g in ctx.saved_tensors]
-        return (*gradients, None, None, None, None, None, None, None)
+        return (*gradients, *[None] * 8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +129,7 @@ class _Problem:
     labels: Tensor
     weights: Tensor
     label_weights: Tensor | None
+    text_weights: Tensor | None
     shortlist: Shortlist | None
 
     def solve(
@@ -190,6 +203,10 @@ class _Problem:
             columns = self.label_weights[first:last].to(scores.dtype)
             losses, slopes = losses * columns, slopes * columns
             loss_changes, slope_changes = loss_changes * columns[place[1]], slope_changes * columns[place[1]]
+        if self.text_weights is not None:
+            rows = self.text_weights.to(scores.dtype)
+            losses, slopes = losses * rows[:, None], slopes * rows[:, None]
+            loss_changes, slope_changes = loss_changes * rows[self.texts], slope_changes * rows[self.texts]
         if self.shortlist is not None:
             inside = self.shortlist.chosen[:, self.shortlist.parents[first:last]]
             losses, slopes = losses * inside, slopes * inside

@@ -46,14 +46,19 @@ def report_page(
     title: str | None = None,
     example_count: int = EXAMPLES,
     ablations: Sequence[tuple[Ablation, Sequence[Verdict]]] = (),
+    first: Sequence[Section] = (),
 ) -> Page:
-    """The page with all sections that have content; ``ablations`` with the verdicts on their claims."""
+    """The page with all sections that have content; ``ablations`` with the verdicts on their claims.
+
+    ``first``: sections above all others.
+    """
     several = len(evidence.models) > 1
     with step("Evaluating"):
         evidence.intervals  # noqa: B018  computed here because it takes longest
     tests = paired_tests(evidence) if several else []
     with step("Building the report"):
         sections: list[Section | None] = [
+            *first,
             at_a_glance(evidence, tests),
             quality(evidence),
             differences(evidence, tests) if several else None,
