@@ -292,7 +292,9 @@ def test_import_and_the_commands_on_a_folder_of_pecos(tmp_path, run):
     )
     run("import", folder, "-m", tmp_path).sentence(2, "not a model folder; choose another name")
     names.write_text("a\nb\n")
-    run("import", folder, "-m", tmp_path / "x", "--label-names", names).sentence(2, "2 names", "9 labels")
+    run("import", folder, "-m", tmp_path / "x", "--label-names", names).sentence(
+        2, "names.txt: 2 names", "9 labels"
+    )
 
 
 def pecos_data(folder: Path, Y, names=()) -> Path:
@@ -347,6 +349,8 @@ def test_predictions_of_pecos_are_evaluated(tmp_path, run):
 
     wider = pecos_data(tmp_path / "wider", np.hstack([Y, Y[:, :1]]))
     run("evaluate", file, wider).sentence(2, "5 label columns", "6 labels")
+    (tmp_path / "labels.txt").write_text("a\nb\na\nd\ne\n")
+    run("evaluate", file, wider, "--label-names", tmp_path / "labels.txt").sentence(2, "'a' is given twice")
     (tmp_path / "labels.txt").write_text("a\nb\n")
     run("evaluate", file, wider, "--label-names", tmp_path / "labels.txt").sentence(
         2, "2 names", "5 label columns"

@@ -14,8 +14,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 import numpy as np
 from scipy import sparse
+
+from common import provenance
+from common.options import parser_for
 
 ROWS, TESTS, WORDS, LABELS = 3000, 400, 2000, 300
 MODELS: dict[str, dict[str, Any]] = {
@@ -139,7 +144,16 @@ def compare(folder: Path) -> None:
             differences = (abs(found[label] - expected[label]) for label in found.keys() & expected.keys())
             largest = max(largest, *differences)
         print(f"{name:36} {model.tree!r:28} top {k:2}: {largest:.1e}, {other} other labels")
+    print(f"\n{provenance.measured([provenance.this_run()])}")
+
+
+def main() -> None:
+    parser = parser_for(__doc__)
+    parser.add_argument("task", choices=("write", "compare"))
+    parser.add_argument("folder", type=Path, help="for the models and predictions of PECOS")
+    options = parser.parse_args()
+    (write if options.task == "write" else compare)(options.folder)
 
 
 if __name__ == "__main__":
-    {"write": write, "compare": compare}[sys.argv[1]](Path(sys.argv[2]))
+    main()

@@ -42,15 +42,13 @@ def import_model(
 
     Other commands also read PECOS's folder itself, but more slowly, and treetop serve does not.
     """
-    from ..data.files import read_lines
     from ..methods.pecos import load_pecos
     from ..store import check_target
 
     check_target(model)
     began = time.monotonic()
-    names = None if label_names is None else read_lines(label_names)
     examples = None if train is None else reading.read(train, usual_split="train")
-    imported = load_pecos(folder, labels=names, train=examples)
+    imported = load_pecos(folder, labels=label_names, train=examples)
     with step(f"Saving {model}"):
         imported.save(model)
     size = sum(path.stat().st_size for path in model.rglob("*") if path.is_file())

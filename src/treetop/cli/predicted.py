@@ -21,6 +21,7 @@ def read_predictions(
 ) -> Predictions:
     """``truth`` was read from ``test``; ``label_names``: a file with the names of the columns of a matrix."""
     from ..data.files import read_lines
+    from ..data.labels import distinct_names
     from ..predictions import Predictions
     from ..sparse import read_npz
 
@@ -37,6 +38,7 @@ def read_predictions(
                     f"{label_names}: {counted(len(names), 'name')}, but {path} has"
                     f" {counted(matrix.shape[1], 'label column')}; each needs one name"
                 )
+            distinct_names(names, str(label_names))
         return Predictions.from_csr(matrix, names)
 
 

@@ -1,11 +1,14 @@
 """The TF-IDF of PECOS's text2text models, as its vectorizer saves it:
 
-config.json                      {"type": "tfidf"}
-meta.json                        num_base_vect, norm_p (older folders lack it and the level 0.base)
-0.base/tokenizer/config.json     token_type: 10 for words between blanks
-0.base/tokenizer/vocab.txt       the number of words, then number<TAB>word
-0.base/vectorizer/config.json    kwargs: ngram_range, binary, sublinear_tf, use_idf, norm_p, max_length, …
-0.base/vectorizer/tfidf-model.txt   the number of terms, then number<TAB>idf<TAB>length<TAB>its words' numbers
+    config.json                      {"type": "tfidf"}
+    meta.json                        num_base_vect, norm_p
+    0.base/tokenizer/config.json     token_type: 10 for words between blanks
+    0.base/tokenizer/vocab.txt       how many words, then number<TAB>word on each line
+    0.base/vectorizer/config.json    kwargs: ngram_range, binary, sublinear_tf, use_idf, norm_p, max_length, …
+    0.base/vectorizer/tfidf-model.txt
+                                     how many terms, then number<TAB>idf<TAB>length<TAB>numbers of its words
+
+Older folders have neither meta.json nor the level 0.base.
 """
 
 from __future__ import annotations
@@ -130,7 +133,7 @@ def _terms(path: Path, words: Mapping[int, str]) -> tuple[list[str], npt.NDArray
 
 
 def _lines(path: Path) -> list[tuple[int, str]]:
-    """The numbered lines after the first, which has their number."""
+    """The lines after the first, which says how many there are, with their line numbers."""
     try:
         *lines, rest = path.read_bytes().decode().split("\n")
         if rest or int(lines[0]) != len(lines) - 1:

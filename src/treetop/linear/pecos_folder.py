@@ -1,11 +1,13 @@
 """XR-Linear models of PECOS, as ``XLinearModel.save`` writes them:
 
-param.json
-ranker/param.json            depth, nr_features, nr_labels
-ranker/0.model/param.json    bias; pred_kwargs: only_topk (the beam), post_processor
-ranker/0.model/W.npz         features × nodes, with a last row for the bias if it is positive
-ranker/0.model/C.npz         nodes × nodes of the level above: 1 at the parent
-ranker/1.model/…             the next level; the nodes of the last are the labels
+    param.json
+    ranker/param.json            depth, nr_features, nr_labels
+    ranker/0.model/param.json    bias; pred_kwargs: only_topk (the beam), post_processor
+    ranker/0.model/W.npz         features × nodes, with a last row for the bias if it is positive
+    ranker/0.model/C.npz         nodes × nodes of the level above: 1 at the parent
+    ranker/1.model/…             the next level; the nodes of the last are the labels
+
+Nodes may be in any order. Those without a parent were pruned.
 """
 
 from __future__ import annotations
@@ -179,28 +181,25 @@ def _packed(
 ) -> LevelWeights:
     """The classifiers of a level as chunks: those of siblings together, feature by feature."""
     W = level.W[:, order]
-    features = W.indices.astype(np.int64)
-    nodes = np.repeat(np.arange(len(order)), np.diff(W.indptr))
+    nodes = np.repeat(np.arange(len(order), dtype=np.int32), np.diff(W.indptr))
+    of_bias = W.indices == len(columns)
     biases = np.zeros(len(order), np.float32)
-    of_bias = features == len(columns)
-    np.add.at(biases, nodes[of_bias], (W.data[of_bias] * level.bias).astype(np.float32))
+    biases[nodes[of_bias]] = W.data[of_bias] * level.bias
     kept = ~of_bias & (W.data != 0)
-    features, nodes, weights = columns[features[kept]], nodes[kept], W.data[kept].astype(np.float32)
-
-    parents = tree.parents(number)
-    ranked = np.lexsort((nodes, features, parents[nodes]))
-    features, nodes, weights = features[ranked], nodes[ranked], weights[ranked]
-    above = parents[nodes]
-    begins = np.append(True, (features[1:] != features[:-1]) | (above[1:] != above[:-1]))[: len(nodes)]
-    rows = np.flatnonzero(begins)
-    offsets = tree.offsets[number]
+    nodes, weights, width = nodes[kept], W.data[kept].astype(np.float32), model.n_features
+    # Rows of a chunk are ordered by (parent, feature); the order of the nodes within a row stays.
+    row_of = tree.parents(number)[nodes] * width + columns[W.indices[kept]]
+    ranked = np.argsort(row_of, kind="stable")
+    row_of, nodes = row_of[ranked], nodes[ranked]
+    begins = np.flatnonzero(np.append(True, row_of[1:] != row_of[:-1])[: len(nodes)])
+    rows, offsets = row_of[begins], tree.offsets[number]
     return LevelWeights.pack(
         offsets,
-        np.searchsorted(above[rows], np.arange(len(offsets))),
-        features[rows].astype(np.int32),
-        np.append(rows, len(nodes)),
-        (nodes - offsets[above]).astype(np.int32),
-        weights,
+        np.searchsorted(rows, np.arange(len(offsets)) * width),
+        (rows % width).astype(np.int32),
+        np.append(begins, len(nodes)),
+        (nodes - offsets[row_of // width]).astype(np.int32),
+        weights[ranked],
         biases,
         n_features=model.n_features,
         last=model.config.scores_only_children(number, tree.depth),

@@ -1,9 +1,13 @@
 """PECOS's models as treetop models: XR-Linear folders, and text2text folders with their TF-IDF and items.
 
-FOLDER/ranker/…                       a model that takes features (see `linear.pecos_folder`)
-FOLDER/xlinear_ensemble/0/ranker/…    a text2text model: the same with config.json, which lists the models,
-FOLDER/preprocessor/…                 the TF-IDF (see `features.pecos_tfidf`),
-FOLDER/output_items.json              and the labels' names
+    FOLDER/ranker/…                       a model that takes features (see `linear.pecos_folder`)
+
+    FOLDER/xlinear_ensemble/0/ranker/…    the same in a text2text model,
+    FOLDER/xlinear_ensemble/config.json   a list of such models,
+    FOLDER/preprocessor/…                 its TF-IDF (see `features.pecos_tfidf`),
+    FOLDER/output_items.json              and the names of its labels
+
+The folders have neither the training data's counts nor the settings of the training.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from ..data import Dataset
+from ..data.files import read_lines
 from ..data.json_files import COPY_AGAIN, read_object
 from ..data.labels import distinct_names
 from ..errors import DataError, ModelError
@@ -42,13 +47,14 @@ def is_pecos(folder: str | os.PathLike[str]) -> bool:
 def load_pecos(
     folder: str | os.PathLike[str],
     *,
-    labels: Iterable[str] | None = None,
+    labels: Iterable[str] | os.PathLike[str] | None = None,
     train: Dataset | None = None,
     threads: int = 0,
 ) -> XRLinear:
     """Loads an XR-Linear or text2text model of PECOS; its predictions are PECOS's own.
 
-    ``labels``: their names, in PECOS's order; by default the items of a text2text model, else "0", "1", ….
+    ``labels``: their names in PECOS's order, or a file with one on each line; by default the items of a
+    text2text model, else "0", "1", ….
     ``train``: its training data, for what PECOS does not keep: how often each label occurs, which
     propensity-scored metrics need. ``threads``: 0 for all cores.
     """
@@ -110,9 +116,11 @@ def _only_model(folder: Path) -> Path:
     return folder / _MODELS / "0"
 
 
-def _names(folder: Path, given: Iterable[str] | None, count: int) -> Strings:
+def _names(folder: Path, given: Iterable[str] | os.PathLike[str] | None, count: int) -> Strings:
     path = folder / _ITEMS
-    if given is not None:
+    if isinstance(given, os.PathLike):
+        names, where = read_lines(given), str(given)
+    elif given is not None:
         names, where = Strings.of(given), "the label names"
     elif path.is_file():
         try:
@@ -149,6 +157,7 @@ def _count(model: XRLinear, train: Dataset) -> None:
     model.label_counts = aligned.label_counts
     model.statistics |= {
         "examples": len(train),
+        "labels_used": int((model.label_counts > 0).sum()),
         "labels_per_example": round(aligned.Y.nnz / len(train), 3),
         "source": train.source,
     }
