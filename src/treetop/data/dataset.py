@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from ..errors import DataError
-from ..sparse import is_checked
+from ..sparse import binarize, is_checked
 from ..strings import Strings
 from ..units import counted
 from .columns import (
@@ -42,6 +42,7 @@ class FrameColumns(TypedDict, total=False):
     labels: str | Sequence[str] | None
     id: str | None
     group: str | None
+    weight: str | None
     label_separator: str | None
     need_labels: bool
     source: str
@@ -57,7 +58,14 @@ class Dataset:
     X: sparse.csr_matrix | None = None
     """Feature matrix (float32), for data that come with features."""
     Y: sparse.csr_matrix | None = None
-    """Examples × labels (float32; 1, or a relevance weight). None for unlabelled data."""
+    """Examples × labels (float32): 1 where the example has the label. None for unlabelled data.
+
+    Other values that are given here become `relevance`.
+    """
+    relevance: sparse.csr_matrix | None = None
+    """How much each label of each example counts in training, with the entries of `Y`; None: all 1."""
+    weights: npt.NDArray[np.float32] | None = None
+    """How much each example counts in training; None: all 1."""
     ids: Strings | None = None
     label_texts: Strings | None = None
     """A readable name or description of every label, aligned with `labels`."""
@@ -74,7 +82,11 @@ class Dataset:
         if self.X is not None:
             object.__setattr__(self, "X", feature_matrix(self.X, self.source))
         if self.Y is not None:
-            object.__setattr__(self, "Y", label_matrix(self.Y, self.source))
+            self._set_labels(self.Y)
+        elif self.relevance is not None:
+            raise DataError(f"{self.source}: relevances need labels; give both, or none")
+        if self.weights is not None:
+            object.__setattr__(self, "weights", example_weights(self.weights, len(self), self.source))
         for name in ("X", "Y", "ids", "groups", "label_rows"):
             column = getattr(self, name)
             rows = None if column is None else column.shape[0] if name in ("X", "Y") else len(column)
@@ -93,6 +105,19 @@ class Dataset:
                 f"{self.source}: {counted(len(self.label_texts), 'label text')} but"
                 f" {counted(len(self.labels), 'label')}; each label needs one text"
             )
+
+    def _set_labels(self, given: Any) -> None:
+        """Sets `Y` and `relevance`, which other values in Y are."""
+        Y, relevance = label_matrix(given, self.source), self.relevance
+        if relevance is not None:
+            relevance = relevance_matrix(relevance, Y, self.source)
+        if not is_checked(Y) and (Y.data != 1).any():
+            relevance = Y if relevance is None else relevance
+            Y = binarize(Y)
+        if relevance is not None and (relevance.data == 1).all():
+            relevance = None
+        object.__setattr__(self, "Y", Y)
+        object.__setattr__(self, "relevance", relevance)
 
     @classmethod
     def from_texts(
@@ -160,7 +185,7 @@ class Dataset:
           several names in a string, split at ``label_separator`` or as in a CSV file. For a list of columns,
           each is a label of the rows where it is not 0. None: unlabelled.
         - ``id``: the column of the example's name, by default ``"id"`` if it exists; ``group``: the column of
-          its group.
+          its group; ``weight``: that of its weight in training.
         - ``source``: the name of the frame in messages.
         """
         from .frames import from_frame
@@ -202,6 +227,8 @@ class Dataset:
             groups=take(self.groups),
             X=None if self.X is None else self.X[chosen],
             Y=None if self.Y is None else self.Y[chosen],
+            relevance=None if self.relevance is None else self.relevance[chosen],
+            weights=None if self.weights is None else self.weights[chosen],
             label_rows=None if self.label_rows is None else self.label_rows[chosen],
         )
 
@@ -222,6 +249,11 @@ class Dataset:
             return np.zeros(len(self.labels), np.int64)
         return np.bincount(self.Y.indices, minlength=len(self.labels)).astype(np.int64)
 
+    @property
+    def weighted_labels(self) -> sparse.csr_matrix | None:
+        """The relevance of each label of each example, 1 where none is given."""
+        return self.Y if self.relevance is None else self.relevance
+
     def split(
         self, fraction: float = 0.2, *, seed: int = 0, by_group: bool = False
     ) -> tuple[Dataset, Dataset]:
@@ -240,11 +272,20 @@ class Dataset:
         unseen = [name for name in self.labels if name not in known]
         merged = Strings.of([*labels, *unseen]) if unseen else labels
         columns = np.array([merged.position(name) for name in self.labels], np.int32)
-        Y = self.Y
-        if Y is not None:
-            Y = sparse.csr_matrix((Y.data, columns[Y.indices], Y.indptr), shape=(len(self), len(merged)))
-            Y.sort_indices()
-        return dataclasses.replace(self, labels=merged, Y=Y, label_texts=None)
+
+        def moved(matrix: sparse.csr_matrix | None) -> sparse.csr_matrix | None:
+            if matrix is None:
+                return None
+            places = columns[matrix.indices]
+            matrix = sparse.csr_matrix(
+                (matrix.data, places, matrix.indptr), shape=(len(self), len(merged)), copy=True
+            )
+            matrix.sort_indices()
+            return matrix
+
+        return dataclasses.replace(
+            self, labels=merged, Y=moved(self.Y), relevance=moved(self.relevance), label_texts=None
+        )
 
     def with_label_texts(self, texts: dict[str, str]) -> Dataset:
         """Label texts by label name; a label that is not listed has its name as its text."""
@@ -271,9 +312,22 @@ class Dataset:
             self,
             texts=Strings.of([*self.texts, *names.take(np.array(added, np.int64))]),
             Y=sparse.vstack([self.Y, Y], format="csr"),
+            relevance=None if self.relevance is None else sparse.vstack([self.relevance, Y], format="csr"),
+            weights=None if self.weights is None else np.append(self.weights, np.ones(len(added))),
             ids=None,
             groups=None if self.groups is None else Strings.of([*self.groups, *[""] * len(added)]),
             label_rows=np.arange(len(self) + len(added)) >= len(self),
+        )
+
+    def with_weights(self, *, relevance: Any = None, weights: Any = None) -> Dataset:
+        """The same examples, with `relevance` and `weights` where they are given."""
+        for name, new in (("relevance", relevance), ("weights", weights)):
+            if new is not None and getattr(self, name) is not None:
+                raise DataError(f"{self.source}: already has {name}; give them once")
+        return dataclasses.replace(
+            self,
+            relevance=self.relevance if relevance is None else relevance,
+            weights=self.weights if weights is None else weights,
         )
 
     def example_rows(self) -> npt.NDArray[np.int64]:
@@ -425,20 +479,63 @@ def feature_matrix(X: Any, source: str) -> sparse.csr_matrix:
 
 
 def label_matrix(Y: Any, source: str) -> sparse.csr_matrix:
-    """Any 0/1 or weighted label matrix as float32 CSR; stored zeros are dropped."""
+    """Any label matrix, also with relevances as values, as float32 CSR; stored zeros are dropped."""
     if is_checked(Y):
         return Y
     matrix = _as_csr(Y, source, "labels")
-    bad = np.flatnonzero(~(np.isfinite(matrix.data) & (matrix.data >= 0)))
-    if len(bad):
-        row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
-        raise DataError(
-            f"{source}: label weights must be finite and not negative; row {row} has {matrix.data[bad[0]]:g}"
-        )
+    _check_weights(matrix, source, "label weights")
     if (matrix.data == 0).any():
         matrix = matrix.copy()
         matrix.eliminate_zeros()
     return matrix
+
+
+def relevance_matrix(R: Any, Y: sparse.csr_matrix, source: str) -> sparse.csr_matrix:
+    """Relevances as float32 CSR with the entries of ``Y``; a stored 0 is the relevance 0."""
+    if is_checked(R) and R.indices is Y.indices:
+        return R
+    matrix = _as_csr(R, source, "relevances")
+    if matrix.shape != Y.shape:
+        sizes = [f"{rows:,} × {columns:,}" for rows, columns in (matrix.shape, Y.shape)]
+        raise DataError(f"{source}: the relevances are {sizes[0]}, but the labels {sizes[1]}; give one shape")
+    _check_weights(matrix, source, "relevances")
+    if not (np.array_equal(matrix.indptr, Y.indptr) and np.array_equal(matrix.indices, Y.indices)):
+        odd = sparse.csr_matrix(binarize(matrix) - binarize(Y))
+        odd.eliminate_zeros()
+        row = int(np.flatnonzero(np.diff(odd.indptr))[0])
+        raise DataError(
+            f"{source}: the relevances of row {row} are not those of its labels; give one for each label of"
+            " the row, and no others"
+        )
+    return matrix
+
+
+def example_weights(weights: Any, count: int, source: str) -> npt.NDArray[np.float32] | None:
+    """One finite number of at least 0 for each of ``count`` examples; None if all are 1."""
+    try:
+        array = np.asarray(weights, np.float32)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{source}: the weights are not numbers ({error})") from None
+    if array.shape != (count,):
+        raise DataError(
+            f"{source}: the weights have the shape {array.shape}; give one number for each of the"
+            f" {counted(count, 'example')}"
+        )
+    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    if len(bad):
+        raise DataError(
+            f"{source}: weights must be finite and not negative; row {bad[0]} has {array[bad[0]]:g}"
+        )
+    return None if (array == 1).all() else array
+
+
+def _check_weights(matrix: sparse.csr_matrix, source: str, what: str) -> None:
+    bad = np.flatnonzero(~(np.isfinite(matrix.data) & (matrix.data >= 0)))
+    if len(bad):
+        row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
+        raise DataError(
+            f"{source}: {what} must be finite and not negative; row {row} has {matrix.data[bad[0]]:g}"
+        )
 
 
 def _as_csr(values: Any, source: str, what: str) -> sparse.csr_matrix:

@@ -10,12 +10,13 @@ from .dataset import Dataset
 
 
 def data_digest(*several: Dataset) -> str:
-    """Hashes everything that training may use: texts, labels, features, groups."""
+    """Hashes everything that training may use: texts, labels, features, groups, weights."""
     parts: list[Any] = []
     for data in several:
         for strings in (data.labels, data.texts, data.label_texts, data.groups):
             parts += string_arrays(strings)
-        for matrix in (data.X, data.Y):
+        parts.append(data.weights)
+        for matrix in (data.X, data.Y, data.relevance):
             parts += [None] if matrix is None else [matrix.shape, matrix.indptr, matrix.indices, matrix.data]
     return digest_of(*parts)
 

@@ -64,14 +64,15 @@ class JoinedRanker:
         config: LinearConfig,
         *,
         use: str = "both",
+        weights: npt.NDArray[np.float32] | None = None,
         seed: int,
         threads: int,
     ) -> JoinedRanker:
         """``X``: TF-IDF features of the training texts; ``tree``: a tree, or settings to build one."""
         features = joined(X, vectors, use)
         if isinstance(tree, TreeConfig):
-            tree = trees_of(features, Y, tree, seeds=[seed], threads=threads)[0]
-        model = TreeModel.fit(features, Y, tree, config, seed=seed, threads=threads)
+            tree = trees_of(features, Y, tree, seeds=[seed], weights=weights, threads=threads)[0]
+        model = TreeModel.fit(features, Y, tree, config, weights=weights, seed=seed, threads=threads)
         return cls(tfidf, model, use)
 
     def rank(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from .. import calibration, store
 from ..arrays import typed, under_prefix, with_prefix
@@ -24,14 +24,14 @@ from ..data import Dataset
 from ..data.columns import is_frame
 from ..data.frames import TextColumns, labelled
 from ..deprecation import renamed_attribute
-from ..errors import ConfigError, DataError, ModelError, TreetopError
+from ..errors import ConfigError, DataError, DataWarning, ModelError, TreetopError
 from ..machine import thread_count
 from ..predictions import Predictions, check_threshold
 from ..progress import step
 from ..ranked import Ranked
 from ..search_space import SearchSpace
 from ..strings import Strings
-from .held_out import held_out_rows
+from .held_out import held_out_rows, rows_of, with_weight
 from .inputs import Inputs, as_dataset, labelled_set, training_set
 from .options import check_options, keywords
 from .statistics import checked_statistics
@@ -80,6 +80,10 @@ class Method(ABC):
     """Whether a model is the same for any number of threads, bit for bit."""
     trains_in_epochs: ClassVar[bool] = False
     """Whether training runs in epochs, after which a callback (``on_epoch``) is called."""
+    weighs_examples: ClassVar[bool] = False
+    """Whether training can weigh examples."""
+    how_to_use_relevance: ClassVar[str] = "choose a linear method, such as xr-linear"
+    """What to change where `uses_relevance` is False."""
     search_space: ClassVar[SearchSpace] = {}
     """Settings and values that `treetop.tune` tries."""
 
@@ -104,14 +108,22 @@ class Method(ABC):
         labels: Iterable[Iterable[str]] | Any = None,
         *,
         text: TextColumns | None = None,
+        relevance: Any = None,
+        sample_weight: npt.ArrayLike | None = None,
         **extra: Any,
     ) -> Self:
         """Trains on a `Dataset`, on texts and their labels, or on a feature matrix and a label matrix.
 
         ``text`` and ``labels`` name the columns of a pandas or polars frame, by default "text" and "labels".
+
+        ``relevance``, a matrix with the entries of the label matrix, multiplies the cost of each label of
+        each example (linear methods, see ``linear.costs``); ``sample_weight``, a number per example, the cost
+        of everything in it. An example with the weight 0 is left out.
         """
         check_options(extra, self.fit_options(), f"the training of {self.name}")
-        dataset = training_set(data, labels, text)
+        dataset = training_set(data, labels, text).with_weights(relevance=relevance, weights=sample_weight)
+        self._check_weights(dataset, given=relevance is not None)
+        dataset, extra = with_weight(dataset, extra)
         fitted = None if self.config.calibration == "none" else self._calibrated_on_a_part(dataset, extra)
         self._train(dataset, extra)
         if fitted is not None:
@@ -255,6 +267,10 @@ class Method(ABC):
             self._update(new, old)  # raises the error before any other check
         if self.config.label_examples:
             raise ModelError("a model with label_examples cannot be updated: retrain it on all examples")
+        if self.statistics.get("weighted", False):
+            raise ModelError(
+                "a model trained with weights or relevances cannot be updated: retrain it on all examples"
+            )
         check_options(options, keywords(self._update), f"an update of {self.name}")
         new = labelled(new, "an update takes", text=text, labels=labels)
         if old is not None:
@@ -263,6 +279,11 @@ class Method(ABC):
         added = dataclasses.replace(
             self.input_set(training_set(new, None)).aligned_to(known), label_texts=self._texts_with(new)
         )
+        if added.weights is not None or (added.relevance is not None and self.uses_relevance):
+            raise DataError(
+                f"{new.source}: an update cannot weigh examples or labels: leave out the weights and"
+                " relevances, or retrain the model on all examples"
+            )
         if old is not None:
             old = self._checked_old(old)
         self._update(added, old, **options)
@@ -306,6 +327,11 @@ class Method(ABC):
     def tree(self) -> LabelTree | None:
         """The label tree of a trained model, if it has one."""
         return None
+
+    @property
+    def uses_relevance(self) -> bool:
+        """Whether training with these settings uses the relevances of labels."""
+        return False
 
     @property
     def can_update(self) -> bool:
@@ -423,8 +449,23 @@ class Method(ABC):
             "input": "texts" if self.takes_texts else "features",
             "source": dataset.source,
         }
+        if dataset.weights is not None or (dataset.relevance is not None and self.uses_relevance):
+            self.statistics["weighted"] = True
         if self.training_log:
             self.statistics["training"] = self.training_log
+
+    def _check_weights(self, dataset: Dataset, *, given: bool) -> None:
+        """Raises an error for weights that training would ignore, or warns; ``given``: relevances, to fit."""
+        if dataset.weights is not None and not self.weighs_examples:
+            raise ConfigError(
+                f"{self.name} cannot weigh training examples: leave out the weights, or choose another method"
+            )
+        if dataset.relevance is None or self.uses_relevance:
+            return
+        message = f"{self.name} ignores the relevances of labels: {self.how_to_use_relevance}"
+        if given:
+            raise ConfigError(f"{message}, or leave them out")
+        warnings.warn(f"{dataset.source}: {message}", DataWarning, stacklevel=3)
 
     def _training_examples(self, dataset: Dataset, extra: Mapping[str, Any]) -> Dataset:
         """The examples, and with ``label_examples`` the texts of the labels."""
@@ -451,11 +492,7 @@ class Method(ABC):
         """The calibration of a model trained on most examples, fitted on the others."""
         config = self.config
         kept, held_out = held_out_rows(dataset, config.calibration_share, config.seed, "calibration")
-        of_kept = {  # a matrix with a row per example is split like the examples
-            name: value[kept] if sparse.issparse(value) and value.shape[0] == len(dataset) else value
-            for name, value in extra.items()
-        }
-        self._train(dataset[kept], of_kept)
+        self._train(dataset[kept], rows_of(extra, kept, len(dataset)))
         self.calibrate(dataset[held_out], config.calibration)
         assert self.calibration is not None
         return self.calibration, self.statistics["calibration"]

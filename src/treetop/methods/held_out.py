@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from ..data import Dataset
 from ..errors import DataError
@@ -29,6 +33,25 @@ def held_out_rows(dataset: Dataset, share: float, seed: int, purpose: str) -> tu
                 " labelled examples, or turn it off"
             )
     return kept, held_out
+
+
+def rows_of(options: Mapping[str, Any], rows: Rows, count: int) -> dict[str, Any]:
+    """Options of a training on some ``rows`` of ``count`` examples: their matrices are split likewise."""
+    return {
+        name: value[rows] if sparse.issparse(value) and value.shape[0] == count else value
+        for name, value in options.items()
+    }
+
+
+def with_weight(dataset: Dataset, options: Mapping[str, Any]) -> tuple[Dataset, dict[str, Any]]:
+    """Leaves out the examples with weight 0."""
+    if dataset.weights is None or dataset.weights.all():
+        return dataset, dict(options)
+    assert dataset.Y is not None
+    rows = np.flatnonzero(dataset.weights)
+    if dataset.Y[rows].nnz == 0:
+        raise DataError(f"{dataset.source}: the weights of all labelled examples are zero: raise some")
+    return dataset[rows], rows_of(options, rows, len(dataset))
 
 
 def held_out_if_possible(dataset: Dataset, share: float, seed: int) -> tuple[Rows, Rows]:

@@ -65,12 +65,13 @@ class ClusterHead(Head):
         logits = self.clusters(vectors).float()
         true = self._true(positives, logits)
         sampled = self._sampled(logits.detach(), true)
-        return _mean_loss(logits, true) + self.label_loss(vectors, positives, sampled)
+        clusters = _mean_loss(logits, true, positives.text_weights)
+        return clusters + self.label_loss(vectors, positives, sampled)
 
     def cluster_loss(self, vectors: Tensor, positives: Positives) -> Tensor:
         """The loss of the clusters alone."""
         logits = self.clusters(vectors).float()
-        return _mean_loss(logits, self._true(positives, logits))
+        return _mean_loss(logits, self._true(positives, logits), positives.text_weights)
 
     def label_loss(self, vectors: Tensor, positives: Positives, sampled: Tensor) -> Tensor:
         """The loss of the labels alone; ``sampled``: texts × clusters whose labels are in it."""
@@ -104,5 +105,7 @@ class ClusterHead(Head):
         return torch.sigmoid(narrow) if self.activation == "sigmoid" else narrow
 
 
-def _mean_loss(logits: Tensor, true: Tensor) -> Tensor:
-    return functional.binary_cross_entropy_with_logits(logits, true, reduction="sum") / len(logits)
+def _mean_loss(logits: Tensor, true: Tensor, text_weights: Tensor | None) -> Tensor:
+    weights = None if text_weights is None else text_weights[:, None]
+    losses = functional.binary_cross_entropy_with_logits(logits, true, weights, reduction="sum")
+    return losses / len(logits)

@@ -48,7 +48,16 @@ class EncoderRanker:
         """``terms``: the vocabulary and the TF-IDF features of the examples' texts."""
         config = options.config
         vectors, _, _ = vectors_and_labels(network, examples, 0, inference, layers=options.layers)
-        ranker = JoinedRanker.fit(*terms, vectors, Y, config.tree, config.linear, seed=seed, threads=threads)
+        ranker = JoinedRanker.fit(
+            *terms,
+            vectors,
+            Y,
+            config.tree,
+            config.linear,
+            weights=examples.weights,
+            seed=seed,
+            threads=threads,
+        )
         return cls(ranker, options)
 
     def rank(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,7 @@ class LabelHead(Head):
             bias = bias[rows]
             label_weights = None if label_weights is None else label_weights[rows]
             places = torch.searchsorted(rows, positives.labels).clamp(max=len(rows) - 1)
-            positives = Positives(positives.texts, places, positives.weights)
+            positives = replace(positives, labels=places)
             shortlist = Shortlist(shortlist.chosen, shortlist.parents[rows])
         return all_label_loss(
             self.loss_name,

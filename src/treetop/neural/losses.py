@@ -57,7 +57,8 @@ def all_label_loss(
 ) -> Tensor:
     """The mean loss of the texts, for scores s = ``weight`` · h + ``bias`` of each row h of ``hidden``.
 
-    ``positives.weights`` multiply the loss of positives, ``label_weights`` the loss of a label in all texts.
+    ``positives.weights`` multiply the loss of positives, ``positives.text_weights`` the loss of a text, and
+    ``label_weights`` the loss of a label in all texts.
     With a ``shortlist``, which holds all positives, other labels of a text are left out (not for softmax).
     """
     assert shortlist is None or loss != "softmax"
@@ -71,6 +72,7 @@ def all_label_loss(
             positives.texts,
             positives.labels,
             positives.weights,
+            positives.text_weights,
             label_weights,
             shortlist,
             loss,
@@ -89,12 +91,15 @@ class _AllLabels(torch.autograd.Function):
         texts: Tensor,
         labels: Tensor,
         weights: Tensor,
+        text_weights: Tensor | None,
         label_weights: Tensor | None,
         shortlist: Shortlist | None,
         loss: str,
         block: int,
     ) -> Tensor:
-        problem = _Problem(hidden, weight, bias, texts, labels, weights, label_weights, shortlist)
+        problem = _Problem(
+            hidden, weight, bias, texts, labels, weights, text_weights, label_weights, shortlist
+        )
         needed = ctx.needs_input_grad[:3]
         total, *gradients = problem.solve(loss, block, with_gradients=any(needed))
         ctx.save_for_backward(*(g if need else None for g, need in zip(gradients, needed, strict=True)))
@@ -103,7 +108,7 @@ class _AllLabels(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, scale: Tensor) -> tuple[Tensor | None, ...]:
         gradients = [None if g is None else g * scale.to(g.dtype) for g in ctx.saved_tensors]
-        return (*gradients, None, None, None, None, None, None, None)
+        return (*gradients, None, None, None, None, None, None, None, None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +121,7 @@ class _Problem:
     texts: Tensor
     labels: Tensor
     weights: Tensor
+    text_weights: Tensor | None
     label_weights: Tensor | None
     shortlist: Shortlist | None
 
@@ -169,6 +175,8 @@ class _Problem:
             weights = self.weights.to(scores.dtype)
             if self.label_weights is not None:
                 weights = weights * self.label_weights[self.labels].to(scores.dtype)
+            if self.text_weights is not None:
+                weights = weights * self.text_weights[self.texts].to(scores.dtype)
             mass = torch.where(here, weights, 0)
             of_text = torch.zeros_like(normaliser).index_add(0, self.texts, weights)
             slopes = torch.exp(scores - normaliser[:, None]) * of_text[:, None]
@@ -190,6 +198,10 @@ class _Problem:
             columns = self.label_weights[first:last].to(scores.dtype)
             losses, slopes = losses * columns, slopes * columns
             loss_changes, slope_changes = loss_changes * columns[place[1]], slope_changes * columns[place[1]]
+        if self.text_weights is not None:
+            rows = self.text_weights.to(scores.dtype)
+            losses, slopes = losses * rows[:, None], slopes * rows[:, None]
+            loss_changes, slope_changes = loss_changes * rows[self.texts], slope_changes * rows[self.texts]
         if self.shortlist is not None:
             inside = self.shortlist.chosen[:, self.shortlist.parents[first:last]]
             losses, slopes = losses * inside, slopes * inside

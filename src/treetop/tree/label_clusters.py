@@ -39,12 +39,15 @@ class LabelClusters:
         config: ClusteringConfig,
         *,
         text_vectors: sparse.csr_matrix | None = None,
+        weights: npt.NDArray[np.float32] | None = None,
         seed: int,
         threads: int,
     ) -> LabelClusters:
         """``sizes``: clusters per level above the labels. Every label must have an example."""
         settings = TreeConfig(**dataclasses.asdict(config), levels=tuple(sizes))
-        tree = trees_of(X, Y, settings, seeds=[seed], text_vectors=text_vectors, threads=threads)[0]
+        (tree,) = trees_of(
+            X, Y, settings, seeds=[seed], text_vectors=text_vectors, weights=weights, threads=threads
+        )
         parents = [tree.parents(level) for level in range(tree.depth)]
         of_label = np.empty(Y.shape[1], np.int64)
         of_label[tree.labels] = parents[-1]

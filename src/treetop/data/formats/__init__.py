@@ -29,8 +29,10 @@ class Format:
     """It is a folder of a single data set."""
     has_matrices: bool = False
     """It has features, in addition to texts or instead of them."""
+    has_relevance: bool = True
+    """It can have labels with relevances."""
     has_weights: bool = False
-    """It has labels with weights."""
+    """It stores weights of examples, without a field that has to be named."""
 
     @property
     def is_a_folder(self) -> bool:
@@ -50,13 +52,18 @@ _ROWS = (
     Format("tsv", "tab-separated table", (".tsv", ".tab"), has_fields=True),
     Format("parquet", "Parquet table (extra: parquet)", (".parquet", ".pq"), has_fields=True),
     Format("fasttext", "__label__x __label__y text", (".fasttext", ".ft")),
-    Format("xmc", "Extreme Classification Repository: sparse features", (".xmc", ".svm"), has_matrices=True),
+    Format(
+        "xmc",
+        "Extreme Classification Repository: sparse features",
+        (".xmc", ".svm"),
+        has_matrices=True,
+        has_relevance=False,
+    ),
     Format(
         "pecos",
         "folder of X.trn.npz, Y.trn.npz, X.trn.txt",
         has_splits=True,
         has_matrices=True,
-        has_weights=True,
     ),
     Format(
         "arrays",

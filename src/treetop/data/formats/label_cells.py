@@ -19,6 +19,7 @@ from ...strings import StringsBuilder
 from ..dataset import Dataset
 from .examples import label_sets
 from .fields import is_name
+from .relevance import NUMERALS
 
 
 class LabelCells:
@@ -69,6 +70,10 @@ def write_cells(dataset: Dataset, separator: str | None) -> Iterator[str]:
             yield from (json.dumps(labels, ensure_ascii=False) for labels in label_sets(dataset))
             return
         separator = ";"
+    if dataset.relevance is not None and set(separator) <= NUMERALS:
+        raise DataError(
+            f"labels and relevances cannot be written between separators {separator!r}; choose another"
+        )
     for name in names:
         if separator in name or name.strip() != name or "\n" in name or "\r" in name or "\t" in name:
             raise DataError(

@@ -1,8 +1,9 @@
 """PECOS folders: ``X.trn.npz``, ``Y.trn.npz``, ``X.trn.txt`` and the same for ``tst``.
 
 The path is the folder together with a split ("train" means ``trn``, "test" ``tst``), or the ``X.*.npz`` file;
-its labels and texts are next to it or one folder up. There may be features, texts or both. Labels are named
-"0", "1", … unless ``labels.txt`` names them, one per line; ``output-items.txt`` has the texts of the labels.
+its labels and texts are next to it or one folder up. There may be features, texts or both. ``R.trn.npz`` has
+the relevances of the labels. Labels are named "0", "1", … unless ``labels.txt`` names them, one per line;
+``output-items.txt`` has the texts of the labels.
 Ids and groups are not written. Line breaks and tabs in a text become spaces.
 """
 
@@ -45,6 +46,7 @@ def read(source: Input, options: ReadOptions) -> Dataset:
         places = [folder, folder.parent]
     X_path = _first(places[:1], f"X.{split}.npz")
     Y_path = _first(places, f"Y.{split}.npz")
+    R_path = None if Y_path is None else _first([Y_path.parent], f"R.{split}.npz")
     texts_path = _first(places, f"X.{split}.txt")
     if Y_path is None and options.need_labels:
         raise DataError(f"{source.name}: no Y.{split}.npz next to X.{split}; labels are needed")
@@ -62,6 +64,7 @@ def read(source: Input, options: ReadOptions) -> Dataset:
         texts=texts,
         X=X,
         Y=Y,
+        relevance=None if R_path is None else _load(R_path),
         label_texts=_read_beside(Y_path, _LABEL_TEXTS, columns),
         source=source.name,
     )
@@ -81,6 +84,10 @@ def write(dataset: Dataset, path: Path, options: WriteOptions, output: Output) -
     if dataset.Y is None:
         return
     sparse.save_npz(output.binary(folder / f"Y.{split}.npz"), dataset.Y)
+    relevances = folder / f"R.{split}.npz"
+    if dataset.relevance is not None or relevances.exists():  # else those of older data would be read
+        R = dataset.Y if dataset.relevance is None else dataset.relevance
+        sparse.save_npz(output.binary(relevances), R)
     if dataset.labels != Strings.numbers(len(dataset.labels)):
         _write_lines(dataset.labels, folder / _NAMES, output)
     if dataset.label_texts is not None:
