@@ -410,6 +410,10 @@ def test_train_reads_weights(tmp_path, run):
     assert same(treetop.load(tmp_path / "m").predict(texts), expected.predict(texts))
     run("data", "convert", tmp_path / "a.jsonl", tmp_path / "a.arrays", "--weight", "weight")
     assert np.array_equal(read(tmp_path / "a.arrays").weights, weights)
+    parts = tmp_path / "b.csv", tmp_path / "c.csv"
+    into = ["--output-train", parts[0], "--output-test", parts[1]]
+    run("data", "split", tmp_path / "a.jsonl", "--weight", "weight", *into)
+    assert sorted(np.concatenate([read(part, weight="weight").weights for part in parts])) == sorted(weights)
     failed = run(
         "train", tmp_path / "a.jsonl", "-m", tmp_path / "n", "--weight", "weight", "--method", "neighbours"
     )
