@@ -4,7 +4,7 @@
 # make coverage     all tests, with the share of lines and branches that they run, into build/coverage
 # make docs    build the documentation site into build/site
 # make browser      install a browser for the tests of the web page, if permitted
-# make screenshots  take the screenshots of that page, into docs/images/
+# make screenshots  take the screenshots of that page and of a report, into docs/images/
 # make bench   compare with PECOS, Omikuji and napkinXC, into docs/benchmarks.md (under an hour; see bench/)
 # make bench-scale  measure growth with the number of labels, into the same page
 # make bench-serving  measure the server under load, into the same page and docs/serving.md
@@ -52,9 +52,11 @@ cpp-coverage: $(VENV)/.installed-test
 browser:
 	@sh tests/get_browser.sh
 
-# With a model of Debian's package descriptions, built from the lists that apt keeps on this machine.
+# With models of Debian's package descriptions, built from the lists that apt keeps on this machine, and of
+# Python's documentation.
 screenshots: $(VENV)/.installed-test browser
 	$(BIN)/python tests/screenshots.py docs/images
+	$(BIN)/python tests/report_screenshot.py docs/images/report.png
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
@@ -87,8 +89,8 @@ DATA ?= ../shared/data/deb-tags ../shared/data/deb-deps ../shared/data/tib-core
 
 # RESUME=--resume skips the data sets that are done.
 bench: $(VENV)/.installed-bench $(VENV)-peers/.installed
-	$(BIN)/python bench/peers/run.py $(DATA) --peers $(VENV)-peers/bin/python --output bench/results/results.json $(RESUME)
-	$(BIN)/python bench/peers/report.py bench/results/results.json --output docs/benchmarks.md
+	$(BIN)/python bench/peers/run.py $(DATA) --peers $(VENV)-peers/bin/python $(RESUME)
+	$(BIN)/python bench/peers/report.py
 	$(BIN)/python bench/linear/training_profile.py $(DATA) --output docs/benchmarks.md
 	$(BIN)/python bench/league/fill.py
 

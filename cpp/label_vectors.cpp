@@ -72,7 +72,7 @@ OwnedCsr aggregate(const Csr& labels, const Csr& features, const VectorOptions& 
                 }
                 keep_largest(kept, options.size);
                 std::sort(kept.begin(), kept.end());
-                const double scale = square > 0.0 ? 1.0 / std::sqrt(square) : 0.0;
+                const double scale = options.unit && square > 0.0 ? 1.0 / std::sqrt(square) : 1.0;
                 for (const auto& [id, value] : kept) {
                     part.indices.push_back(id);
                     part.data.push_back(static_cast<float>(value * scale));

@@ -18,9 +18,10 @@ struct OwnedCsr {
 struct VectorOptions {
     std::int64_t size = 0;           // the largest entries of a label that are kept; 0: all
     std::int32_t min_documents = 1;  // features of fewer documents are left out
+    bool unit = true;                // scaled to length 1 (before it is cut); false: the sums as they are
 };
 
-// Row l of the result is v / ||v||_2 with v = sum over documents i of labels(l, i) * features(i, :), cut as the
+// Row l of the result is v / ||v||_2, or v, with v = sum over documents i of labels(l, i) * features(i, :), cut as the
 // options say. `labels` is labels x documents with its weights. A label without documents stays a zero row.
 OwnedCsr aggregate(const Csr& labels, const Csr& features, const VectorOptions& options, int threads,
                    Monitor* monitor = nullptr);

@@ -297,6 +297,7 @@ TermTexts spell_terms(const TfidfView& model, const Analysis& analysis) {
     }
     TermTexts terms;
     terms.offsets.push_back(0);
+    const bool of_words = analysis.analyzer == Analyzer::word || analysis.analyzer == Analyzer::blank;
     std::vector<std::uint32_t> words;
     for (std::size_t term = 0; term < model.idf.size(); ++term) {
         words.clear();
@@ -308,7 +309,7 @@ TermTexts spell_terms(const TfidfView& model, const Analysis& analysis) {
         for (std::size_t i = words.size(); i-- > 0;) {
             const std::string_view word = word_at(model, words[i]);
             terms.bytes.insert(terms.bytes.end(), word.begin(), word.end());
-            if (i > 0 && analysis.analyzer == Analyzer::word) terms.bytes.push_back(' ');
+            if (i > 0 && of_words) terms.bytes.push_back(' ');
         }
         terms.offsets.push_back(static_cast<std::int64_t>(terms.bytes.size()));
     }

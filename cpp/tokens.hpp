@@ -1,8 +1,9 @@
 // Cuts a text into symbols, the units n-grams are made of: words, or single characters.
 //
-// The rules are scikit-learn's. The whole text is lower-cased first; then
+// The rules are scikit-learn's, but for blank. The whole text is lower-cased first; then
 //   word     runs of two or more word characters (letters, digits, underscore)        one segment per text
 //            (or of another number)
+//   blank    the characters between blanks (U+0020), as PECOS does                    one segment per text
 //   chars    every character, where two or more white spaces in a row are one blank   one segment per text
 //   char_wb  every character of " word " for the words between white space            one segment per word
 // n-grams never cross the border of a segment.
@@ -18,7 +19,7 @@
 
 namespace treetop {
 
-enum class Analyzer { word, chars, char_wb };
+enum class Analyzer { word, blank, chars, char_wb };
 
 // For an ASCII byte that belongs to a word, the byte as it appears in the token; 0 for every other byte.
 constexpr std::array<char, 256> ascii_word_bytes(bool lowercase) {
@@ -45,6 +46,7 @@ public:
     void cut(std::string_view text, Sink&& sink) {
         switch (analyzer_) {
             case Analyzer::word: return cut_words(text, sink);
+            case Analyzer::blank: return cut_at_blanks(text, sink);
             case Analyzer::chars: return cut_characters(text, sink);
             case Analyzer::char_wb: return cut_characters_in_words(text, sink);
         }
@@ -81,6 +83,25 @@ private:
             next_character(text, at, [&](char32_t code) {
                 if (!unicode::has(code, unicode::kWord)) return close();
                 length += unicode::encode(code, token + length);
+                ++characters;
+            });
+        }
+        close();
+        sink.end_segment();
+    }
+
+    template <typename Sink>
+    void cut_at_blanks(std::string_view text, Sink& sink) {
+        token_.resize(std::max(token_.size(), 2 * text.size() + kSlack));  // see cut_words
+        std::size_t length = 0, characters = 0;
+        const auto close = [&] {
+            if (characters >= shortest_) sink.symbol(token_.data(), length);
+            length = characters = 0;
+        };
+        for (std::size_t at = 0; at < text.size();) {
+            next_character(text, at, [&](char32_t code) {
+                if (code == U' ') return close();
+                length += unicode::encode(code, token_.data() + length);
                 ++characters;
             });
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import lzma
 import re
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,17 @@ import bench_paths
 import fill
 import goals
 import league
+import measuring
 import protocol
 import records
+import report
+import run as contest
 import scale
+import seeds
 import training_profile
 import treetop
 from common import benchmarks_page as page
-from common import provenance
+from common import machine, provenance, record_files
 from contestants import CONTESTANTS, MAN, PECOS, SAME_TREE
 
 
@@ -72,8 +77,8 @@ def test_goals_compare_means_over_seeds() -> None:
     figures = [{"P@1": 50 + gain, "P@3": 40.0, "P@5": 30.0, "PSP@5": 20.0} for gain in (-0.5, 0.5)]
     lower = {"train_s": 1.0, "metrics": figures[0]}
     assert verdicts(lower)["training with tfn"] == "not reached: P@1 lower"
-    seeds = {"deb-deps": {SAME_TREE: figures, PECOS: figures[::-1]}}
-    assert verdicts(lower, seeds=seeds)["training with tfn"] == "reached"
+    means = [{"data": "deb-deps", "contestant": name} | seeds.summary(figures) for name in (SAME_TREE, PECOS)]
+    assert verdicts(lower, seeds=means)["training with tfn"] == "reached"
 
 
 def test_growth_exponent_of_a_power_law() -> None:
@@ -87,6 +92,62 @@ def test_a_section_is_replaced_and_the_others_stay(tmp_path: Path) -> None:
     page.put(file, {page.GOALS: "new"})
     assert file.read_text() == (
         f"# Benchmarks\n\nMade today.\n\n## {page.GOALS}\n\nnew\n\n## {page.GROWTH}\n\ngrows\n"
+    )
+
+
+def test_the_page_of_benchmarks_is_made_of_the_committed_records(tmp_path: Path) -> None:
+    file = tmp_path / report.PAGE.name
+    file.write_text(report.PAGE.read_text("utf-8"), "utf-8")
+    results = report.recorded()
+    page.put(file, report.sections(results) | report.others(), report.introduction(results))
+    assert file.read_text("utf-8") == report.PAGE.read_text("utf-8"), "run python bench/peers/report.py"
+    assert report.others()[page.SERVING] in report.PAGE.with_name("serving.md").read_text("utf-8")
+
+
+def test_a_run_of_the_contestants_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = tmp_path / "some-data"
+    data.mkdir()
+    for part in ("train", "test"):
+        (data / f"{part}.jsonl.xz").write_bytes(
+            lzma.compress(b'{"text": "apple pear", "labels": ["x"]}\n' * 3)
+        )
+    monkeypatch.setattr(record_files, "RECORDS", tmp_path / "records")
+    monkeypatch.setattr(machine, "versions", lambda peers: {True: {"treetop": "1"}, False: {"libpecos": "2"}})
+    monkeypatch.setattr(contest, "measure", lambda *_, **__: found)
+    metrics = dict.fromkeys(measuring.METRICS, 50.0)
+    found = {name: value for name, value in run("").items() if name not in ("data", "contestant")}
+    found |= {"metrics": metrics, "peak_bytes": 1e8}
+    monkeypatch.setattr(seeds, "measure", lambda *_: {"metrics": metrics})
+    monkeypatch.setattr("sys.argv", [contest.__file__, str(data), "--peers", "python"])
+    contest.main()
+    monkeypatch.setattr("sys.argv", [contest.__file__, str(data), "--peers", "python", "--resume"])
+    monkeypatch.setattr(contest, "compare", None)
+    contest.main()
+    results = report.recorded()
+    assert {run["contestant"] for run in results["runs"]} == {c.name for c in CONTESTANTS if not c.only}
+    sections = report.sections(results)
+    assert "some-data: 3 texts" in sections[page.TFIDF]
+    assert "| some-data | PECOS, defaults | 50.00 ± 0.00 |" in sections[page.SEEDS]
+    assert "| training with tfn | 10×, at least 5× | some-data | 1.0× " in sections[page.GOALS]
+    assert "treetop 1; peers: libpecos 2." in report.introduction(results)
+
+
+def test_a_record_takes_the_place_of_one_with_the_same_settings(tmp_path: Path) -> None:
+    file = tmp_path / "subject" / "data.jsonl"
+    record_files.put(file, [{"who": "a", "s": 1.0}, {"who": "b", "s": 2.0}], "who")
+    record_files.put(file, [{"who": "a", "s": 1 / 3}, {"who": "c", "s": 4.0}], "who")
+    found = record_files.read(file)
+    assert [(record["who"], record["s"]) for record in found] == [("a", 0.333333333), ("b", 2.0), ("c", 4.0)]
+
+
+def test_growth_of_recorded_runs() -> None:
+    phases = {"train": {"seconds": 1.0, "peak_bytes": 1e9}, "- Label tree": {"seconds": 0.5}}
+    runs = [
+        {"labels": 10 * size, "phases": phases, "seconds": 2.0 * size, "model_bytes": 5 * size**2}
+        for size in (1, 10)
+    ]
+    assert scale.exponents(runs) == pytest.approx(
+        {"train": 0, "- Label tree": 0, "all": 1, "peak memory": 0, "model on disk": 2}, abs=1e-12
     )
 
 
@@ -150,6 +211,10 @@ def test_the_league_table_is_made_of_records(recorded):
     assert cells[0] == "51.00 ± 1.41"
     assert cells[-5:] == ["2", "10.5", "2,000", "4.0", "200"]
     assert "\n- at 1a2b3c4+changes (2026-01-31): lightxml\n" in text
+    assert (
+        "`treetop compare some-data --methods lightxml --set transformer.encoder=minilm hidden=100 --seeds 2 "
+        "--report out/`:"
+    ) in text
     assert "Not measured: xr-linear, parabel," in text and "ensemble" not in text
 
 
@@ -169,11 +234,18 @@ def test_records_have_changed_settings_machine_and_commit(recorded, tmp_path):
     assert "lightxml (seed 1)" in league.page({"some-data": records.read(recorded)})
 
 
+def test_the_league_page_is_made_of_the_committed_records():
+    assert league.PAGE.read_text("utf-8") == league.page(records.read_all())
+
+
 def test_committed_records_say_where_they_are_from():
     for runs in records.read_all().values():
         for run in (run for found in runs.values() for run in found):
-            assert {"machine", "date"} <= run.keys() and ("commit" in run) != ("recorded_in" in run)
             treetop.make(run["method"], **run["settings"])
+    for subject in record_files.RECORDS.iterdir():
+        for record in record_files.with_data(subject.name):
+            assert {"machine", "date"} <= record.keys() and ("commit" in record) != ("recorded_in" in record)
+            assert "command" in record or subject.name == "league"
 
 
 def test_quoted_numbers_are_those_of_their_source(monkeypatch, recorded, tmp_path):
@@ -182,9 +254,14 @@ def test_quoted_numbers_are_those_of_their_source(monkeypatch, recorded, tmp_pat
     (tmp_path / "page.md").write_text(
         "| data | who | s: median, p99 |\n|---|---|---|\n| a | b, c | 1,234.5, 2 |\n"
     )
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "page.md").write_text(
+        "| data | who | P@1 |\n|---|---|---|\n| a | b | 1.5 ± 0.1 |\n| | c | **2.5** |\n| d | b | 3.5 |\n"
+    )
     text = (
         "In <!-- from league: P@1, train s of some-data | lightxml -->0.0 ± 0.0 %, in 0<!-- / --> s;\n"
         "<!-- from page.md: s of a | b, c -->0<!-- / -->.\n\n"
+        "So <!-- from folder/page.md: P@1 of a | b; a | c; d -->0.0, 0.0, 0.0<!-- / -->.\n\n"
         "<!-- from league: P@1, -, train s of some-data | lightxml; - -->\n"
         "| | P@1 | MB | train |\n|---|---|---|---|\n| x | 9.9 | 7 | 8 s |\n| y | 1 | 2 | 3 s |\n\n"
         "From the [league table](league.md), recorded in 0000000 (2025-01-01).\n"
@@ -192,12 +269,15 @@ def test_quoted_numbers_are_those_of_their_source(monkeypatch, recorded, tmp_pat
     assert fill.filled(text) == (
         "In <!-- from league: P@1, train s of some-data | lightxml -->51.0 ± 1.4 %, in 10<!-- / --> s;\n"
         "<!-- from page.md: s of a | b, c -->1,234<!-- / -->.\n\n"
+        "So <!-- from folder/page.md: P@1 of a | b; a | c; d -->1.5, 2.5, 3.5<!-- / -->.\n\n"
         "<!-- from league: P@1, -, train s of some-data | lightxml; - -->\n"
         "| | P@1 | MB | train |\n|---|---|---|---|\n| x | 51.0 | 7 | 10 s |\n| y | 1 | 2 | 3 s |\n\n"
         "From the [league table](league.md), at 1a2b3c4+changes (2026-01-31).\n"
     )
     with pytest.raises(ValueError, match="one per number"):
         fill.filled("<!-- from league: P@1 of some-data | lightxml -->1 and 2<!-- / -->")
+    with pytest.raises(ValueError, match="has 2 P@1 of a"):
+        fill.filled("<!-- from folder/page.md: P@1 of a -->1<!-- / -->")
 
 
 @pytest.mark.parametrize("file", fill.pages(), ids=lambda file: file.name)
@@ -207,12 +287,13 @@ def test_pages_quote_what_was_measured(file):
 
 
 TABLE = re.compile(
-    r"(?m)((?:^<!-- from [^\n]+ -->\n)?)^\|([^\n]*)\n\|[ :|-]+\n(?:\|[^\n]*\n)+((?:(?![#|])[^\n]*\n)*)"
+    r"(?m)((?:^<!-- from [^\n]+ -->\n)?)^\|([^\n]*)\n\|[ :|-]+\n(?:\|[^\n]*\n)+"
+    r"((?:(?![#|]|<!-- from [^\n]+ -->\n)[^\n]*\n)*)"
 )
 """The quote above it, its head, and the text below it up to a heading or another table."""
 MEASUREMENT = re.compile(r"@\d|\b(?:ms|s|MB|GB)\b|texts/s|recall|median|speed-up")
 """In the head of a table: a metric, a time, a size."""
-ORIGIN = re.compile(r"\b(?:at|recorded in) [0-9a-f]{7}\b")
+ORIGIN = re.compile(r"\b(?:at|recorded\s+in)\s+[0-9a-f]{7}\b")
 
 
 @pytest.mark.parametrize("file", fill.pages(), ids=lambda file: file.name)
@@ -231,9 +312,26 @@ def test_no_line_begins_with_a_quote(file):
 
 
 def test_a_stamp_names_the_commit_of_this_code():
-    stamp = provenance.now()
-    assert provenance.measured("make bench", [stamp]).startswith("Measured with `make bench`, at ")
+    stamp = {"command": "make bench"} | provenance.now()
+    assert provenance.measured([stamp]).startswith("Measured with `make bench`, at ")
     assert len(stamp["date"]) == 10
+
+
+def test_a_run_prints_its_command(monkeypatch):
+    script = bench_paths.BENCH / "gpu" / "networks.py"
+    monkeypatch.setattr(
+        "sys.argv", [str(script), "../data", "--encoder", "/some/where/minilm", "--only", "a, b"]
+    )
+    said = "Measured with `python bench/gpu/networks.py ../data --encoder minilm --only 'a, b'`, at "
+    assert provenance.measured([provenance.this_run()]).startswith(said)
+
+
+PROGRAMS = [file for file in bench_paths.SCRIPTS if "__main__" in file.read_text("utf-8")]
+
+
+@pytest.mark.parametrize("file", PROGRAMS, ids=lambda file: file.name)
+def test_every_program_says_what_made_its_numbers(file):
+    assert re.search(r"\bprovenance\.(?:this_run|measured|now|origin)\(", file.read_text("utf-8"))
 
 
 @pytest.mark.parametrize("file", bench_paths.SCRIPTS, ids=lambda file: file.name)

@@ -13,9 +13,9 @@ from sklearn.linear_model import LogisticRegression
 import treetop
 from conftest import planted
 from treetop import Dataset, Predictions, Strings, store
-from treetop.calibration import DEPTH, KINDS, Isotonic, Platt, pool_adjacent_violators
+from treetop.calibration import CALIBRATED_LABELS, KINDS, Isotonic, Platt, pool_adjacent_violators
+from treetop.data.held_out import held_out_rows
 from treetop.errors import ConfigError, DataError, ModelError
-from treetop.methods.held_out import held_out_rows
 
 
 def pairs(count: int, seed: int, *, ties: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -206,7 +206,7 @@ def test_given_negatives_are_held_out_with_their_examples(data):
 def test_a_map_of_a_few_labels_serves_all(data):
     """Labels beyond the depth a map is learned from keep their order too."""
     model = model_of(data["train"]).calibrate(data["held out"])
-    assert len(model.predict(data["test"], k=30)[0]) > DEPTH
+    assert len(model.predict(data["test"], k=30)[0]) > CALIBRATED_LABELS
 
 
 def test_mistakes(data):

@@ -46,8 +46,12 @@ def test_every_ancestor_counts_once():
     assert one.weights.tolist() == [0]
 
 
-def test_the_loss_by_hand():
-    made, vectors, rows = head(), vectors_of(2), ([0, 1, 8], [3])
+@pytest.mark.parametrize("weights", [None, [0.5, 2.0, 3.0]])
+@pytest.mark.parametrize("reduction", ["sum", "mean"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_loss_by_hand(weights, reduction, sparse):
+    made = head(weights=weights, reduction=reduction, sparse=sparse)
+    vectors, rows = vectors_of(2), ([0, 1, 8], [3])
     z = logits(made, vectors)
     expected = 0.0
     for text, own in enumerate(rows):
@@ -56,9 +60,11 @@ def test_the_loss_by_hand():
             true[level - 1] = {int(PARENTS[level][node]) for node in true[level]}
         candidates = [0, 1, 2]
         for level in range(3):
+            factor = (weights or [1, 1, 1])[level] / (len(candidates) if reduction == "mean" else 1)
             for node in candidates:
                 sign = 1 if node in true[level] else -1
-                expected += float(torch.nn.functional.softplus(-sign * z[level][text, node]).detach())
+                lost = torch.nn.functional.softplus(-sign * z[level][text, node])
+                expected += factor * float(lost.detach())
             if level < 2:
                 order = sorted(candidates, key=lambda n: -float(z[level][text, n].detach()))
                 rest = [node for node in order if node not in true[level]]
@@ -195,6 +201,20 @@ def test_a_step_moves_only_labels_that_it_has_scored():
     assert model.training_log["epochs"][-1]["loss"] < 0.6 * model.training_log["epochs"][0]["loss"]
     with pytest.raises(ConfigError, match="sparse=true needs head_bits=32"):
         treetop.make("cascadexml", sparse=True, head_bits=16)
+
+
+def test_weights_of_levels_and_means_reach_the_head():
+    train = Dataset.from_texts(*topic_texts(60, seed=0), source="train")
+    settings = {"encoder": tiny_bert(), "epochs": 1, "max_length": 16, "taps": "1-1-2", "clusters": "2"}
+    settings["rankers"] = False
+    model = treetop.make("cascadexml", **settings, level_weights="0.5,2,3", reduction="mean").fit(train)
+    assert model.network.head.weights == [2, 3]  # a list is for the lowest levels
+    assert {level.reduction for level in model.network.head.levels} == {"mean"}
+    usual = treetop.make("cascadexml", **settings).fit(train).network.head
+    assert usual.weights == [1, 1] and {level.reduction for level in usual.levels} == {"sum"}
+    for bad, message in (("0", "level_weights must be above 0"), ("", "need at least one entry")):
+        with pytest.raises(ConfigError, match=message):
+            treetop.make("cascadexml", level_weights=bad)
 
 
 def test_taps_must_fit():

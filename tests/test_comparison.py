@@ -27,6 +27,7 @@ from treetop.digests import files_digest
 from treetop.errors import ConfigError, TreetopError, UserError
 from treetop.methods import METHODS
 from treetop.metrics import compare as compare_predictions
+from treetop.registry import SINGLE_METHODS
 
 LINEAR = Variant("linear", "xr-linear")
 NARROW = Variant("narrow", "xr-linear", {"linear.beam": 1})
@@ -315,6 +316,15 @@ def test_means_and_deviations_by_hand():
         comparison.spread("other", "P@1")
 
 
+def test_improvements_over_a_variant_by_hand():
+    comparison = by_hand(good=["ababc", "ababa"], bad=["abaac", "cccca"], none=["ccccb", "ccccb"])
+    over = comparison.relative_to("bad")  # its mean is 40, those of the others are 90 and 0
+    assert over == {"good": {"P@1": 125.0, "PSP@1": 125.0}, "none": {"P@1": -100.0, "PSP@1": -100.0}}
+    assert comparison.relative_to("none") == {"good": {}, "bad": {}}
+    with pytest.raises(ConfigError, match="no variant 'other'"):
+        comparison.relative_to("other")
+
+
 def test_one_seed_has_no_deviation_and_the_interval_of_its_texts():
     comparison = by_hand(good=["ababc"], bad=["abaac"])
     assert comparison.spread("good", "P@1") == (100, None)
@@ -333,7 +343,7 @@ def test_scores_of_a_text_are_averaged_over_the_seeds():
 
 def test_every_method_gets_the_settings_it_has():
     variants = {variant.name: variant for variant in every_method({"max_length": "64", "tree.leaf_size": 7})}
-    assert set(variants) == set(METHODS) - {"ensemble"}
+    assert set(variants) == set(METHODS) - {"ensemble"} == set(SINGLE_METHODS)
     assert variants["flat-transformer"].settings == {"max_length": 64}
     assert variants["xr-linear"].settings == {"tree.leaf_size": 7}
     assert variants["neighbours"].settings == {}

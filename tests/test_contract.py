@@ -147,6 +147,16 @@ def test_every_method_is_here():
     assert set(map(method_of, CASES)) == set(METHODS)
 
 
+@pytest.mark.parametrize("name", METHODS)
+def test_what_it_says_of_itself(name):
+    """An untrained model knows what kind of method it is."""
+    untrained, entry = treetop.make(name), METHODS[name]
+    assert untrained.name == name and type(untrained).__name__ == entry.class_name
+    assert (type(untrained).weighted_members is not Method.weighted_members) == entry.combines_models
+    assert untrained.scores_are_probabilities == (name == "plt")
+    assert untrained.trains_in_epochs or not untrained.network_alone
+
+
 def test_learns(model, test):
     metrics = model.evaluate(test)
     assert metrics["P@1"] > 90
@@ -203,8 +213,9 @@ def test_save_and_load_give_the_same_answer(model, test, tmp_path):
     assert loaded.statistics == model.statistics
     assert same(loaded.predict(test, k=4), model.predict(test, k=4))
     assert loaded.evaluate(test).to_dict() == model.evaluate(test).to_dict()
-    tree, again = getattr(model, "tree", None), getattr(loaded, "tree", None)
+    tree, again = model.tree, loaded.tree
     if tree is not None:
+        assert again is not None
         assert sorted(tree.labels) == list(range(len(TOPICS)))
         assert again.sizes == tree.sizes and np.array_equal(again.labels, tree.labels)
     loaded.save(tmp_path / "copy")  # a loaded model can be saved again

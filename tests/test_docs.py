@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import doc_commands
+import doc_provenance
 from commands import python
 from doc_blocks import PLAIN, ROOT, RUN, Block, blocks, pages, prose
 from doc_files import write_files
@@ -123,7 +124,7 @@ def test_few_blocks_are_not_run():
 
 @pytest.mark.parametrize("page", pages(), ids=name_of)
 def test_commands_in_running_text_exist(page):
-    for span in re.findall(r"`([^`]+)`", prose(page)):
+    for span in doc_provenance.spans_of_today(prose(page)):
         words = span.split()
         if words[:1] == ["treetop"]:
             doc_commands.check_span(span)
@@ -133,6 +134,38 @@ def test_commands_in_running_text_exist(page):
             doc_commands.check_script(words[1:])
         elif re.fullmatch(r"bench/[\w/]+\.py.*", span):
             doc_commands.check_script(words)
+
+
+@pytest.mark.parametrize("page", pages(), ids=name_of)
+def test_numbers_name_a_command_that_their_commit_has(page):
+    claims = list(doc_provenance.claims(prose(page)))
+    for claim in claims:
+        assert claim.refers or claim.commands or doc_provenance.NOT_KEPT in claim.text, (
+            f"{name_of(page)}: {claim.text}: name the full command, or say that it was not kept"
+        )
+    if claims and not doc_provenance.has_history():
+        pytest.skip("the history of this copy is not complete")
+    for claim in claims:
+        for commit in claim.commits:
+            assert doc_provenance.is_known(commit), f"{name_of(page)}: there is no commit {commit}"
+            for command in claim.commands:
+                missing = doc_provenance.missing(command, commit)
+                assert missing is None, f"{name_of(page)}: {claim.text}: {commit} has no {missing}"
+
+
+def test_commands_are_those_before_the_commits():
+    text = (
+        "`treetop methods` has\n`x`. Measured\nwith `make bench` and `y`, recorded in 1234567 (2026-01-31),\n"
+        "89abcde (2026-01-31), and with `treetop compare`, at 7654321+changes (2026-01-31).\n"
+        "And 8 % (`bench/x.py --a`, at 1111111)."
+    )
+    found = [(claim.commits, claim.commands) for claim in doc_provenance.claims(text)]
+    assert found == [
+        (["1234567", "89abcde"], ["make bench"]),
+        (["7654321"], ["treetop compare"]),
+        (["1111111"], ["bench/x.py --a"]),
+    ]
+    assert doc_provenance.spans_of_today(text) == ["treetop methods", "x"]
 
 
 @pytest.mark.parametrize(

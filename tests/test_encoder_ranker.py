@@ -114,16 +114,20 @@ def test_rankers_see_as_many_layers_as_are_asked_for(train, tmp_path):
             treetop.make(name, ranker_layers=2)
 
 
-def test_a_tree_of_one_level_is_dismec(train):
+@pytest.mark.parametrize("flat", [{"one_vs_all": True}, {"ranking.tree.leaf_size": 100}])
+def test_a_tree_of_one_level_is_dismec(flat, train, tmp_path):
     """DiSMEC's scores s of the same features, as exp(-max(0, 1 - s)³)."""
-    settings = {"ranking.tree.leaf_size": 100, "head_share": 0}
-    model = fitted("cascadexml", train, **settings)
+    model = fitted("cascadexml", train, head_share=0, **flat)
     assert model.ranker.ranker.model.tree.depth == 1
     vectors = vectors_of(model, model._examples(train.texts))
-    features = side_by_side(model.ranker.ranker.tfidf.transform(train.texts), vectors)
+    features = side_by_side(model.ranker.ranker.features.tfidf.transform(train.texts), vectors)
     dismec = treetop.make("dismec").fit(features, train.Y)
     margins = dismec.predict(features, k=6).to_csr().toarray()
     assert np.allclose(scores(model, train), np.exp(-(np.maximum(0, 1 - margins) ** 3)), atol=1e-5)
+    model.save(tmp_path / "model")
+    assert np.array_equal(scores(treetop.load(tmp_path / "model"), train), scores(model, train))
+    with pytest.raises(ConfigError, match="one_vs_all=true builds no label tree: leave out the settings"):
+        treetop.make("cascadexml", one_vs_all=True, **{"ranking.tree.branching": 8})
 
 
 def test_cascadexml_has_one_layer_for_each_level():

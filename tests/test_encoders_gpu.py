@@ -63,6 +63,13 @@ def test_recorded_and_compiled_steps_train_as_plain_ones(train, method, settings
     assert losses(other) == pytest.approx(losses(plain), rel=2e-3)
 
 
+@pytest.mark.parametrize("method", ["lightxml", "cascadexml"])
+def test_recorded_means_over_candidates_train_as_plain_ones(train, method):
+    settings = {"precision": "fp32", "rankers": False, "reduction": "mean"} | SMALL[method]
+    plain, recorded = (fitted(method, train, **settings, graphs=graphs) for graphs in (False, True))
+    assert losses(recorded) == pytest.approx(losses(plain), rel=2e-3)
+
+
 def test_replayed_steps_are_judged_as_they_are(train, test):
     """The encoder's copy for predictions is rebuilt after each epoch, whatever runs in between."""
     whole = train[: len(train) // 32 * 32]  # no batch is short: every step of later epochs is a replay

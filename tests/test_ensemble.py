@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 
 import numpy as np
 import pytest
@@ -77,6 +78,25 @@ def test_ranks_in_place_of_scores():
     assert answer(Ensemble([FIRST, SECOND], rule="rank")) == expected
     louder = Fixed("abcd", {"b": 900, "c": -600})
     assert answer(Ensemble([FIRST, louder], rule="rank")) == expected
+
+
+def test_logistic_functions_of_scores():
+    def sigmoid(score):
+        return 1 / (1 + math.exp(-score))
+
+    first, second = Fixed("abc", {"a": 2, "b": 0}), Fixed("abc", {"b": 1, "c": -800})
+    expected = [("b", (0.5 + sigmoid(1)) / 2), ("a", sigmoid(2) / 2), ("c", 0.0)]
+    assert answer(Ensemble([first, second], rule="sigmoid")) == [(n, round(s, 6)) for n, s in expected]
+
+
+def test_softmax_of_each_list():
+    first, second = Fixed("abc", {"a": 902, "b": 900}, {}), Fixed("abc", {"b": 1, "c": 0}, {"c": -5})
+    share, other = 1 / (1 + math.exp(-2)), 1 / (1 + math.exp(-1))
+    model = Ensemble([first, second], rule="softmax")
+    rows = [[(label, round(score, 6)) for label, score in row] for row in model.predict(["", ""])]
+    expected = [("a", share / 2), ("b", (1 - share + other) / 2), ("c", (1 - other) / 2)]
+    expected.sort(key=lambda pair: -pair[1])
+    assert rows == [[(label, round(score, 6)) for label, score in expected], [("c", 0.5)]]
 
 
 def test_the_longest_list_is_that_of_the_text():
@@ -269,7 +289,7 @@ def test_mistakes(data):
     for settings in ({"rule": "weighted"}, {"weights": (1, 2)}):
         with pytest.raises(ConfigError, match="must be used together"):
             Ensemble([FIRST, SECOND], **settings)
-    with pytest.raises(ConfigError, match="rule must be one of mean, rank, weighted, learned"):
+    with pytest.raises(ConfigError, match="rule must be one of mean, rank, sigmoid, softmax, weighted"):
         Ensemble([FIRST], rule="median")
     with pytest.raises(ModelError, match="rule of this ensemble has not been fitted yet"):
         Ensemble([FIRST, SECOND], rule="learned").predict("text")

@@ -190,6 +190,7 @@ def test_spans_of_texts_whose_lower_case_is_longer():
     }
     assert set(found) == set(Tfidf(config).fit([text]).vocabulary)
     assert word_spans("Ab ab", TfidfConfig(lowercase=False)) == {"Ab": ((0, 2),), "ab": ((3, 5),)}
+    assert word_spans("-a  b\tc", TfidfConfig(analyzer="blank")) == {"-a": ((0, 2),), "b\tc": ((4, 7),)}
     assert word_spans(text, TfidfConfig(analyzer="char")) == {}
 
 

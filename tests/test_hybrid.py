@@ -9,10 +9,9 @@ from scipy import sparse
 import treetop
 from conftest import planted
 from treetop import Dataset, Strings
-from treetop.data.dataset import split_rows
+from treetop.data.held_out import held_out_if_possible, split_rows
 from treetop.errors import ConfigError
 from treetop.methods import hybrid
-from treetop.methods.held_out import held_out_if_possible
 
 SMALL = {"leaf_size": 5, "branching": 3}
 

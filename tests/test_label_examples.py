@@ -8,8 +8,8 @@ import pytest
 import treetop
 from test_contract import topic_texts
 from treetop import Dataset, Ensemble
+from treetop.data.held_out import held_out_rows
 from treetop.errors import ConfigError, DataError, ModelError
-from treetop.methods.held_out import held_out_rows
 
 
 @pytest.fixture

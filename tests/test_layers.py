@@ -1,4 +1,4 @@
-"""Modules import downwards only, as the picture in docs/architecture.md says, and never in a circle."""
+"""Modules import downwards only, as the picture in docs/architecture.md says; no files import in a circle."""
 
 from __future__ import annotations
 
@@ -93,6 +93,56 @@ def test_no_circle_of_rooms():
         if room not in OUTSIDE:
             graph.setdefault(room, set()).add(target)
     list(TopologicalSorter(graph).static_order())  # raises CycleError
+
+
+def test_no_circle_of_files():
+    """Of imports inside functions too; those for type checkers do not count."""
+    files = {}
+    for file in PACKAGE.rglob("*.py"):
+        parts = ("treetop", *file.relative_to(PACKAGE).with_suffix("").parts)
+        files[parts[:-1] if file.stem == "__init__" else parts] = file
+    graph = {}
+    for name, file in files.items():
+        tree = _OnlyAtRun().visit(ast.parse(file.read_text("utf-8")))
+        found = set(_modules(tree, name if file.stem == "__init__" else name[:-1]))
+        imported = {module if module in files else module[:-1] for module in found}
+        graph[name] = (imported & files.keys()) - {name}
+    assert ("treetop", "data", "dataset") in graph["treetop", "data", "frames"]
+    list(TopologicalSorter(graph).static_order())  # raises CycleError
+
+
+class _OnlyAtRun(ast.NodeTransformer):
+    """Leaves out what only type checkers read."""
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        self.generic_visit(node)
+        if ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body = [ast.Pass()]
+        return node
+
+
+def test_other_modules_ask_a_method_what_it_can_do():
+    """They do not compare its name or its class, nor look whether it has an attribute that all have."""
+    classes = {entry.class_name for entry in METHODS.values()}
+    for file in sorted(PACKAGE.rglob("*.py")):
+        if file.parent.name != "methods":
+            peeks = [
+                ast.unparse(node)
+                for node in ast.walk(ast.parse(file.read_text("utf-8")))
+                if _peeks(node, classes)
+            ]
+            assert not peeks, (
+                f"{file.relative_to(PACKAGE)}: {peeks[0]}: declare it on Method or in the registry"
+            )
+
+
+def _peeks(node: ast.AST, classes: set[str]) -> bool:
+    if isinstance(node, ast.Compare):
+        return any(part.value in METHODS for part in ast.walk(node) if isinstance(part, ast.Constant))
+    if not isinstance(node, ast.Call) or ast.unparse(node.func) not in ("isinstance", "getattr", "hasattr"):
+        return False
+    asked = ast.unparse(node.args[1]).strip("'")
+    return asked in classes or (asked in dir(Method) and not asked.startswith("_"))
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -44,9 +44,10 @@ def by_hand(made: ClusterHead, vectors: torch.Tensor) -> tuple[torch.Tensor, tor
     return clusters, narrow @ made.labels.weight.T + made.labels.bias
 
 
+@pytest.mark.parametrize("reduction", ["sum", "mean"])
 @pytest.mark.parametrize("activation", ["none", "sigmoid"])
-def test_the_loss_by_hand(activation):
-    made, vectors = head(activation=activation), torch.randn(3, 5)
+def test_the_loss_by_hand(activation, reduction):
+    made, vectors = head(activation=activation, reduction=reduction), torch.randn(3, 5)
     rows = [1, 2], [6], [0, 3, 6]
     clusters, labels = by_hand(made, vectors)
     expected = torch.zeros(())
@@ -54,13 +55,14 @@ def test_the_loss_by_hand(activation):
         true = {int(CLUSTER_OF[label]) for label in own}
         order = [int(c) for c in clusters[text].argsort(descending=True) if int(c) not in true]
         best = true | set(order[: max(0, 2 - len(true))])
-        for cluster in range(4):
-            sign = 1 if cluster in true else -1
-            expected += torch.nn.functional.softplus(-sign * clusters[text, cluster])
-        for label in range(7):
-            if int(CLUSTER_OF[label]) in best:
-                sign = 1 if label in own else -1
-                expected += torch.nn.functional.softplus(-sign * labels[text, label])
+        candidates = [label for label in range(7) if int(CLUSTER_OF[label]) in best]
+        for logits, nodes, right in ((clusters, range(4), true), (labels, candidates, own)):
+            signs = [1 if node in right else -1 for node in nodes]
+            losses = [
+                torch.nn.functional.softplus(-sign * logits[text, node])
+                for sign, node in zip(signs, nodes, strict=True)
+            ]
+            expected += sum(losses) / (len(losses) if reduction == "mean" else 1)
     assert made.loss(vectors, positives_of(*rows)).item() == pytest.approx(expected.item() / 3, rel=1e-5)
 
 
@@ -121,6 +123,23 @@ def test_sparse_gradients_are_the_dense_ones():
     torch.testing.assert_close(gradient.to_dense(), dense.labels.weight.grad)
 
 
+@pytest.mark.parametrize("cluster_size", [1, 2])
+def test_means_are_the_losses_of_torch(cluster_size):
+    """Without clusters, that of the released code for small data sets: the mean over texts and labels."""
+    train = Dataset.from_texts(*topic_texts(60, seed=0), source="train")
+    settings = {"encoder": tiny_bert(), "epochs": 1, "max_length": 16, "layers": 2, "rankers": False}
+    model = treetop.make("lightxml", **settings, cluster_size=cluster_size, reduction="mean").fit(train)
+    made = model.network.head
+    assert made.of_labels.reduction == "mean"
+    if cluster_size == 1:
+        vectors, positives = torch.randn(2, made.weight.shape[1]), positives_of([1, 2], [5])
+        targets = torch.zeros(2, 6).index_put_((positives.texts, positives.labels), positives.weights)
+        expected = torch.nn.functional.binary_cross_entropy_with_logits(
+            vectors @ made.weight.T + made.bias, targets
+        )
+        assert made.loss(vectors, positives).item() == pytest.approx(expected.item(), rel=1e-5)
+
+
 @pytest.mark.parametrize(("labels", "expected"), [(19_348, 0), (50_000, 0), (50_001, 512), (670_091, 8192)])
 def test_few_labels_have_no_clusters(labels, expected):
     assert sum(treetop.make("lightxml")._cluster_sizes(labels)) == expected
@@ -135,6 +154,8 @@ def test_sizes_of_clusters(labels, most):
 
 
 def test_what_does_not_fit():
+    with pytest.raises(ConfigError, match="dropout_steps needs negatives=dynamic: leave out dropout_steps"):
+        treetop.make("lightxml", dropout_steps=3, negatives="static")
     with pytest.raises(ConfigError, match=r"there is no setting 'tree\.leaf_size'"):
         treetop.make("lightxml", **{"tree.leaf_size": 20})
     train = Dataset.from_texts(*topic_texts(60, seed=0), source="train")

@@ -122,10 +122,27 @@ def all_scores(model, X, transform):
             combined = 1 - (1 - t(u)) * (1 - above)
         else:
             combined = t(u) * above
-        scores = np.where(only, above, combined) if level + 1 < tree.depth else combined
+        carried = only & (not model.config.scores_only_children(level, tree.depth))
+        scores = np.where(carried, above, combined)
     result = np.empty_like(scores)
     result[:, tree.labels] = scores
     return np.log(result) if transform.startswith("log-") else result
+
+
+def test_costs_by_level():
+    """Each level is the one of a model with its costs everywhere."""
+    X, Y = planted(120, 25, 50, seed=6)
+    tree = small_tree(X, Y)
+    assert tree.depth == 3
+    model = TreeModel.fit(X, Y, tree, LinearConfig(level_costs=("1/2", "2/4")))
+    upper = TreeModel.fit(X, Y, tree, LinearConfig(cost_positive=1, cost_negative=2))
+    last = TreeModel.fit(X, Y, tree, LinearConfig(cost_positive=2, cost_negative=4))
+    for level, expected in enumerate([upper, upper, last]):
+        found = model.levels[level].state()
+        assert all(np.array_equal(found[key], value) for key, value in expected.levels[level].state().items())
+    for wrong in ("2", "1/0", "1/x", "-1/2", "1/inf"):
+        with pytest.raises(ConfigError, match="level_costs must have the form positive/negative"):
+            LinearConfig(level_costs=(wrong,))
 
 
 @pytest.mark.parametrize(
@@ -156,6 +173,26 @@ def test_unlimited_beam_equals_brute_force(transform, kind):
     np.testing.assert_allclose(got, all_scores(model, queries, transform), rtol=2e-5, atol=1e-6)
     rank_scores = scores.reshape(31, 25)
     assert (np.diff(rank_scores, axis=1) <= 0).all()
+
+
+def test_only_children_may_have_classifiers_of_their_own():
+    X, Y = planted(80, 6, 40, seed=4)
+    tree = LabelTree((np.array([0, 2]), np.array([0, 1, 3]), np.array([0, 2, 4, 6])), np.arange(6))
+    config = TIGHT.replace_settings({"beam": (9,)})
+    plain = TreeModel.fit(X, Y, tree, config)
+    model = TreeModel.fit(X, Y, tree, config.replace_settings({"only_children": True}))
+    for level in (0, 2):
+        np.testing.assert_array_equal(model.levels[level].biases, plain.levels[level].biases)
+    assert plain.levels[1].biases[0] == 0
+    # All its examples are positive: at the minimum of |w|²/2 + Σ max(0, 1 − u)², w = 2 Σ max(0, 1 − u) x.
+    rows = np.flatnonzero(coarse(Y, tree, 0)[:, 0])
+    examples = np.hstack([X[rows].toarray(), np.ones((len(rows), 1))])
+    w = model.levels[1].to_csr(40).toarray()[0]
+    np.testing.assert_allclose(w, 2 * np.maximum(0, 1 - examples @ w) @ examples, atol=1e-4)
+    for trained in (plain, model):
+        indptr, labels, scores = trained.rank(X, 6)
+        expected = all_scores(trained, X, "l3-hinge")[np.repeat(np.arange(80), np.diff(indptr)), labels]
+        np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-7)
 
 
 def test_flat_prediction_is_one_versus_all():

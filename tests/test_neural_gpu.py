@@ -39,6 +39,8 @@ def fitted(train, **settings) -> XMLCNN:
         {"adaptive_clip": True, "schedule": "cosine-ends", "warmup": 0.2},
         {"optimizer": "sgd"},
         {"average": "swa", "average_every": 5},
+        {"beta1_cycle": (0.95, 0.85), "schedule": "cosine-ends", "warmup": 0.3, "cooldown": 0.3},
+        {"clip": 0.2, "dropout_steps": 9},
     ],
 )
 def test_recorded_steps_train_as_plain_ones(train, settings):
@@ -46,8 +48,12 @@ def test_recorded_steps_train_as_plain_ones(train, settings):
     plain, recorded = (fitted(train, graphs=graphs, **settings) for graphs in (False, True))
     for name, value in weights(plain).items():
         torch.testing.assert_close(weights(recorded)[name], value, rtol=1e-2, atol=1e-3)
-    losses = [[entry["loss"] for entry in model.training_log["epochs"]] for model in (plain, recorded)]
+    logs = [model.training_log["epochs"] for model in (plain, recorded)]
+    losses, clipped = (
+        [[entry.get(name, 0) for entry in log] for log in logs] for name in ("loss", "clipped")
+    )
     assert losses[0] == pytest.approx(losses[1], rel=1e-3)
+    assert clipped[0] == pytest.approx(clipped[1], abs=0.1)
 
 
 def test_nothing_is_collected_while_a_step_is_recorded(train, monkeypatch):
@@ -79,7 +85,7 @@ def test_the_processor_gives_the_same_answers(train, test, tmp_path):
     assert abs(there.scores - here.scores).max() < 1e-3
 
 
-@pytest.mark.parametrize("settings", [{}, {"clusters": (2,), "cluster_beam": 2}])
+@pytest.mark.parametrize("settings", [{}, {"clusters": (2,), "cluster_beam": 2}, {"dropout_steps": 5}])
 def test_attention_learns_and_the_processor_gives_the_same_answers(train, test, settings):
     small = {
         "dimension": 12, "spread": 1, "batch_size": 16, "attention.hidden": 16, "attention.scorer": (16,),

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from treetop.neural.batches import Positives
 from treetop.neural.heads import LabelHead
-from treetop.neural.losses import LOSSES, all_label_loss
+from treetop.neural.losses import LOSSES, Shortlist, all_label_loss
 
 
 def problem(texts=5, width=7, labels=11, seed=0):
@@ -63,6 +63,26 @@ def test_loss_and_gradients_are_those_of_the_formula(loss, block):
         torch.testing.assert_close(found, wanted)
         gradients = [torch.autograd.grad(value, (hidden, weight, bias)) for value in (found, wanted)]
         torch.testing.assert_close(*gradients)
+
+
+@pytest.mark.parametrize("block", [1 << 20, 15])
+@pytest.mark.parametrize("loss", ["bce", "squared-hinge"])
+def test_weights_of_texts_and_a_shortlist(loss, block):
+    (hidden, weight, bias), positives, dense = problem()
+    parents = torch.arange(11) % 4
+    chosen = torch.zeros(5, 4, dtype=torch.bool)
+    chosen[:, 2] = True
+    chosen[positives.texts, parents[positives.labels]] |= positives.weights > 0
+    shortlist, inside = Shortlist(chosen, parents), chosen[:, parents]
+    assert shortlist.counts().tolist() == inside.sum(1).tolist() and not inside.all()
+    text_weights = torch.rand(5, dtype=torch.float64)
+    weights = {"label_weights": torch.rand(11, dtype=torch.float64), "text_weights": text_weights}
+    found = all_label_loss(loss, hidden, weight, bias, positives, shortlist=shortlist, block=block, **weights)
+    factors = inside * text_weights[:, None] * weights["label_weights"]
+    wanted = plain(loss, hidden @ weight.T + bias, dense, factors)
+    torch.testing.assert_close(found, wanted)
+    gradients = [torch.autograd.grad(value, (hidden, weight, bias)) for value in (found, wanted)]
+    torch.testing.assert_close(*gradients)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -12,9 +12,11 @@ from treetop.neural.config import TrainingConfig
 from treetop.neural.optimizers import (
     RoundedAdam,
     RowAdam,
+    beta1_cycle,
     make_optimizers,
     randomly_rounded,
     schedule,
+    set_beta1,
     set_rates,
 )
 
@@ -81,6 +83,16 @@ def test_parts_have_their_own_decays():
     assert [group["weight_decay"] for group in rows.param_groups] == [0.0]
 
 
+def test_biases_of_each_head_do_not_decay():
+    """As in XLNet, whose biases of attention have a row for each head."""
+    heads = nn.ParameterDict(
+        {"q": nn.Parameter(torch.zeros(2, 3)), "r_w_bias": nn.Parameter(torch.ones(2, 3))}
+    )
+    (optimizer,) = make_optimizers(heads, TrainingConfig(weight_decay=0.1))
+    found = {group["weight_decay"]: group["params"] for group in optimizer.param_groups}
+    assert found[0.1] == [heads["q"]] and found[0.0] == [heads["r_w_bias"]]
+
+
 def test_decays_that_do_not_fit():
     with pytest.raises(ConfigError, match="decays: the network has no part 'tail'; choose from biases, head"):
         make_optimizers(Parts(), TrainingConfig(decays=("tail=0.1",)))
@@ -120,6 +132,41 @@ def test_the_schedule_with_cosines_at_both_ends():
     assert [factor(step) for step in range(3)] == [1, 1, 1]
     factor = schedule(TrainingConfig(schedule="cosine-ends", warmup=0.5, cooldown=0.5), 3)  # 2 and 1
     assert [factor(step) for step in range(3)] == pytest.approx([0.1, 0.55, 0.001])
+
+
+def test_the_cycle_of_the_first_moment():
+    """By half a cosine wave down in the warm-up, and back up in the cool-down."""
+    settings = {"schedule": "cosine-ends", "warmup": 0.2, "cooldown": 0.4}
+    beta1 = beta1_cycle(TrainingConfig(**settings, beta1_cycle=(0.95, 0.85)), 10)
+    rise = [0.85 + 0.1 * share for share in (0.5 - 0.5**1.5, 0.5, 0.5 + 0.5**1.5, 1)]
+    assert [beta1(step) for step in range(10)] == pytest.approx([0.95, 0.9, *[0.85] * 4, *rise])
+    assert beta1_cycle(TrainingConfig(**settings), 10) is None
+    for bad, message in (
+        ({"beta1_cycle": (0.95,)}, r"takes two numbers, the higher first, such as 0.95,0.85, not 0.95"),
+        ({"beta1_cycle": (0.95, 1.0)}, "beta1_cycle must be at most 0.9999"),
+        ({"beta1_cycle": (0.95, 0.85), "optimizer": "sgd"}, "beta1_cycle is for Adam"),
+        ({"beta1_cycle": (0.95, 0.85), "schedule": "linear"}, "beta1_cycle follows cosine-ends"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            TrainingConfig(**settings | bad)
+
+
+@pytest.mark.parametrize("kind", ["plain", "rows", "narrow"])
+def test_steps_of_adam_with_another_first_moment(kind):
+    """m ← β m + (1 - β) g, and a step along m / (1 - β^t), with β of the step."""
+    table = nn.Embedding(1, 1, sparse=kind == "rows", dtype=torch.bfloat16 if kind == "narrow" else None)
+    nn.init.zeros_(table.weight)
+    config = TrainingConfig(learning_rate=0.25)
+    (optimizer,) = optimizers = make_optimizers(table, config)
+    mean = square = place = 0.0
+    for step, (beta1, slope) in enumerate([(0.5, 1.0), (0.75, 0.5), (0.5, -2.0)], 1):
+        set_beta1(optimizers, beta1)
+        optimizer.zero_grad()
+        (slope * table(torch.tensor([0]))).sum().backward()
+        optimizer.step()
+        mean, square = beta1 * mean + (1 - beta1) * slope, 0.999 * square + 0.001 * slope**2
+        place -= 0.25 * mean / (1 - beta1**step) / ((square / (1 - 0.999**step)) ** 0.5 + 1e-8)
+        assert table.weight.item() == pytest.approx(place, rel=0.02 if kind == "narrow" else 1e-5)
 
 
 def test_ends_that_overlap():

@@ -72,6 +72,44 @@ def test_the_log_tells_of_every_epoch(train, tmp_path):
     assert [json.loads(line)["epoch"] for line in lines] == [1, 2]
 
 
+def test_the_log_has_the_share_of_clipped_steps(train, tmp_path, run, monkeypatch):
+    assert "clipped" not in fitted(train).training_log
+    norms, clip = [], clipping.Clipping.clip
+
+    def watched(self, parameters):
+        parameters = list(parameters)
+        norms.append(float(torch.linalg.vector_norm(torch.cat([p.grad.flatten() for p in parameters]))))
+        clip(self, parameters)
+
+    monkeypatch.setattr(clipping.Clipping, "clip", watched)
+    fitted(train, clip=1e9)
+    limit = sorted(norms)[len(norms) // 3]  # exceeded in about two thirds of the steps
+    norms.clear()
+    model = fitted(train, clip=limit)
+    per_epoch = np.array(norms).reshape(3, 8) > limit
+    assert 0 < per_epoch.mean() < 1
+    assert [entry["clipped"] for entry in model.training_log["epochs"]] == per_epoch.mean(1).tolist()
+    assert model.training_log["clipped"] == per_epoch.mean()
+    model.save(tmp_path / "model")
+    shown = " ".join(run("info", tmp_path / "model").out.split())
+    assert f"gradients clipped in {per_epoch.mean():.0%} of the steps" in shown
+
+
+def test_dropout_ends_after_the_first_steps_of_an_epoch(train, monkeypatch):
+    modes, backward = [], Training._backward
+
+    def watched(self, batch, of):
+        modes.append({module.training for module in self.network.modules()})
+        return backward(self, batch, of)
+
+    monkeypatch.setattr(Training, "_backward", watched)
+    fitted(train, dropout_steps=3)
+    assert modes == [*[{True}] * 3, *[{False}] * 5] * 3
+    modes.clear()
+    fitted(train)
+    assert modes == [{True}] * 24
+
+
 def test_micro_batches_add_up_to_the_batch(train):
     whole = fitted(train, embedding_dropout=0, dropout=0, optimizer="sgd")
     parts = fitted(train, embedding_dropout=0, dropout=0, optimizer="sgd", micro_batch=5)
@@ -85,7 +123,7 @@ def test_micro_batches_add_up_to_the_batch(train):
         {"optimizer": "adam"},
         {"optimizer": "sgd", "learning_rate": 0.03},
         {"schedule": "cosine", "warmup": 0.1, "clip": 1.0, "weight_decay": 0.01},
-        {"schedule": "cosine-ends", "warmup": 0.1},
+        {"schedule": "cosine-ends", "warmup": 0.1, "beta1_cycle": (0.95, 0.85)},
         {"adaptive_clip": True},
         {"average": "swa"},
         {"average": "swa", "average_every": 7},
@@ -136,6 +174,8 @@ class KilledError(Exception):
         ({"average": "ema", "schedule": "linear", "save_every": 0}, 13),
         ({"average": "swa", "average_from": 0.3, "average_every": 3, "save_every": 0}, 21),
         ({"adaptive_clip": True, "save_every": 0}, 11),
+        ({"beta1_cycle": (0.95, 0.5), "schedule": "cosine-ends", "warmup": 0.4, "save_every": 0}, 11),
+        ({"dropout_steps": 5, "clip": 0.3, "save_every": 0}, 15),
     ],
 )
 def test_a_killed_training_ends_the_same_when_it_is_resumed(
@@ -160,9 +200,8 @@ def test_a_killed_training_ends_the_same_when_it_is_resumed(
         resumed = fitted(train, **settings)
     assert len(moves) < 2 * 4 * 8  # it did not begin again
     assert equal(resumed, wanted)
-    assert [e["loss"] for e in resumed.training_log["epochs"]] == [
-        e["loss"] for e in wanted.training_log["epochs"]
-    ]
+    for ours, theirs in zip(resumed.training_log["epochs"], wanted.training_log["epochs"], strict=True):
+        assert all(ours.get(name) == theirs.get(name) for name in ("loss", "clipped"))
     assert not (tmp_path / "kept").exists()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,19 +12,24 @@ from pathlib import Path
 import pytest
 
 from doc_blocks import ROOT
+from method_steps import missing_steps
 from treetop import _native
+from treetop.registry import METHODS
 
 METHOD = '''
 """Rocchio: labels whose centroid is most similar to a text. score(l) = x · c_l with c_l = Σ x_i / ‖Σ x_i‖."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from ..config import setting
+from ..data import Dataset
 from ..errors import ModelError
 from ..features.text_features import TextFeatures
 from ..ranked import Ranked
@@ -44,32 +50,39 @@ class Rocchio(Method):
 
     name = "rocchio"
     config_class = RocchioConfig
+    config: RocchioConfig
     search_space = TFIDF_SPACE | {"power": (0.5, 1.0)}
     features = TextFeatures(None, 0)
 
     @property
-    def takes_texts(self):
-        return self.features.tfidf is not None
+    def takes_texts(self) -> bool:
+        return self.features.of_texts
 
-    def _fit(self, dataset):
-        self.features, X = TextFeatures.fit(dataset, self.config.tfidf, threads=self.threads)
+    def _fit(self, dataset: Dataset) -> None:
+        assert dataset.Y is not None
+        config = self.config
+        self.features, X = TextFeatures.fit(
+            dataset, config.tfidf, keeps_data=config.keep_data, threads=self.threads
+        )
         self.used = np.flatnonzero(dataset.label_counts).astype(np.int32)
         self.centroids = normalize_rows(sparse.csr_matrix(dataset.Y[:, self.used].T @ X)).toarray()
 
-    def _rank(self, dataset, k):
+    def _rank(self, dataset: Dataset, k: int, *, power: float | None = None) -> Ranked:
         similar = self.features.matrix(dataset, threads=self.threads) @ self.centroids.T
         k = min(k, len(self.used))
         best = np.argsort(-similar, axis=1, kind="stable")[:, :k]
-        scores = np.maximum(np.take_along_axis(similar, best, 1), 0) ** self.config.power
+        scores = np.maximum(np.take_along_axis(similar, best, 1), 0) ** (power or self.config.power)
         indptr = np.arange(len(dataset) + 1, dtype=np.int64) * k
         return Ranked(indptr, self.used[best].reshape(-1), scores.astype(np.float32).reshape(-1))
 
-    def _state(self):
+    def _state(self) -> dict[str, npt.NDArray]:
         return self.features.state() | {"used": self.used, "centroids": self.centroids}
 
-    def _restore(self, arrays):
-        labels = len(self.known_labels)
-        self.features = TextFeatures.from_state(arrays, self.config.tfidf, keeps_data=False, labels=labels)
+    def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None:
+        config, labels = self.config, len(self.known_labels)
+        self.features = TextFeatures.from_state(
+            arrays, config.tfidf, keeps_data=config.keep_data, labels=labels
+        )
         self.used = np.array(arrays["used"], np.int32)
         self.centroids = np.array(arrays["centroids"], np.float32)
         shape = len(self.used.reshape(-1)), self.features.n_features
@@ -77,9 +90,26 @@ class Rocchio(Method):
         if not in_range or self.centroids.shape != shape or not np.isfinite(self.centroids).all():
             raise ModelError("the centroids do not match the model's labels: retrain the model")
 '''
-PAGE = "# Rocchio\n\nThe labels whose centroid is most similar.\n\n<!-- settings: rocchio -->\n"
-TESTS = ("test_contract.py", "test_layers.py", "test_stub.py", "test_search_space.py", "test_docs.py")
-CHOSEN = "rocchio or every_method or room or circle or stub or own_search or has_a_page or public_name"
+MARK = "<!-- settings: rocchio -->\n"
+PAGE = f"# Rocchio\n\nThe labels whose centroid is most similar.\n\n{MARK}"
+STUB = "from .methods.rocchio import Rocchio as Rocchio\n"
+TESTS = (
+    *("test_contract.py", "test_layers.py", "test_stub.py", "test_search_space.py", "test_docs.py"),
+    "test_method_steps.py",
+)
+CHOSEN = " or ".join(
+    (
+        "rocchio",
+        "every_method",
+        "every_step",
+        "room",
+        "circle",
+        "stub",
+        "own_search",
+        "has_a_page",
+        "public_name",
+    )
+)
 """Of these files: whatever concerns one method, or all of them."""
 CUSTOMIZE = """
 import sys
@@ -100,25 +130,38 @@ def project(tmp_path_factory) -> Path:
     native = Path(_native.__file__)
     shutil.copy(native, copy / "src" / "treetop" / native.name)
     (copy / "src" / "sitecustomize.py").write_text(CUSTOMIZE)
-    # 1. the method's file
-    (copy / "src/treetop/methods/rocchio.py").write_text(METHOD.lstrip())
-    # 2. its row, and the stub
-    insert(
-        copy / "src/treetop/registry.py",
-        before='    "ensemble": Entry(',
-        line='    "rocchio": Entry("rocchio", "Rocchio", "the labels of the most similar centroids"),\n',
-    )
+    take_steps(copy)
     run(copy, "tools/write_stub.py")
-    # 3. its line in the contract
-    insert(copy / "tests/test_contract.py", before='    "ensemble": {', line='    "rocchio": {},\n')
-    # 4. its page
-    (copy / "docs/methods/rocchio.md").write_text(PAGE)
-    insert(
-        copy / "mkdocs.yml",
-        before="      - Ensembles: methods/ensemble.md\n",
-        line="      - Rocchio: methods/rocchio.md\n",
-    )
     return copy
+
+
+def take_steps(project: Path, *, without: str = "") -> None:
+    """All steps except one, which ``without`` names; the stub is a line, as long as nothing else is in it."""
+    methods, registry = project / "src/treetop/methods", project / "src/treetop/registry.py"
+    method = METHOD.lstrip()
+    if without == "search space":
+        method = re.sub("(?m)^    search_space = .*\n", "", method)
+    if without != "class":
+        (methods / "rocchio.py").write_text(method)
+    if without != "row":
+        row = '    "rocchio": Entry("rocchio", "Rocchio", "the labels of the most similar centroids"),\n'
+        insert(registry, before='    "ensemble": Entry(', line=row)
+    if without != "stub":
+        insert(project / "src/treetop/__init__.pyi", before="from .methods.x_transformer", line=STUB)
+    if without != "case":
+        insert(project / "tests/test_contract.py", before='    "ensemble": {', line='    "rocchio": {},\n')
+    if without != "page":
+        page = PAGE.replace(MARK, "") if without == "settings" else PAGE
+        (project / "docs/methods/rocchio.md").write_text(page)
+    if without != "site":
+        line = "      - Rocchio: methods/rocchio.md\n"
+        insert(project / "mkdocs.yml", before="      - Ensembles: methods/ensemble.md\n", line=line)
+    if without != "link":
+        insert(project / "README.md", before="[PLT](docs", line="[Rocchio](docs/methods/rocchio.md), ")
+    if without != "number":
+        readme = (project / "README.md").read_text("utf-8")
+        more = readme.replace(f"**{len(METHODS)} methods", f"**{len(METHODS) + 1} methods")
+        (project / "README.md").write_text(more, "utf-8")
 
 
 def insert(file: Path, *, before: str, line: str) -> None:
@@ -154,3 +197,35 @@ def test_python_and_the_command_know_it(project):
 def test_the_tests_of_every_method_pass(project):
     files = [f"tests/{name}" for name in TESTS]
     run(project, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", CHOSEN, *files)
+
+
+@pytest.mark.slow
+def test_its_types_are_checked(project):
+    run(project, "-m", "mypy", "--cache-dir", str(ROOT / ".mypy_cache"), "src/treetop/methods/rocchio.py")
+
+
+READ = ("README.md", "mkdocs.yml", "docs/methods", "tests/test_contract.py", "src/treetop/methods")
+READ += ("src/treetop/registry.py", "src/treetop/__init__.pyi")
+OMITTED = {
+    "class": "rocchio: add its class Rocchio to src/treetop/methods/rocchio.py",
+    "search space": "rocchio: add search_space, what is worth tuning, to Rocchio",
+    "row": "rocchio: add its row to src/treetop/registry.py",
+    "stub": "rocchio: run make stub",
+    "case": "rocchio: add its line to CASES in tests/test_contract.py",
+    "page": "rocchio: add a page to docs/methods that ends in <!-- settings: rocchio -->",
+    "settings": "rocchio: add a page to docs/methods that ends in <!-- settings: rocchio -->",
+    "site": "rocchio: add methods/rocchio.md to nav in mkdocs.yml",
+    "link": "rocchio: add a link to docs/methods/rocchio.md to README.md",
+    "number": f"there are {len(METHODS) + 1} methods: change their number in README.md",
+}
+
+
+@pytest.mark.parametrize("step", OMITTED)
+def test_a_step_left_out_is_named(step, tmp_path):
+    for part in READ:
+        (tmp_path / part).parent.mkdir(parents=True, exist_ok=True)
+        copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
+        copy(ROOT / part, tmp_path / part)
+    take_steps(tmp_path, without=step)
+    assert OMITTED[step] in missing_steps(tmp_path)
+    assert len(missing_steps(tmp_path)) == (2 if step == "row" else 1)

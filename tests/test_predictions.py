@@ -210,10 +210,22 @@ def test_read_keeps_the_order_of_ties_and_mends_the_rest(tmp_path) -> None:
     assert list(predictions.ids or []) == ["7"]
 
 
+def test_lines_without_ids_are_in_the_order_of_the_examples(tmp_path) -> None:
+    path = tmp_path / "p.jsonl"
+    lines = [{"labels": [{"label": label, "score": 1}]} for label in "ab"]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    predictions = Predictions.read(path)
+    assert predictions.ids is None and [row[0].label for row in predictions] == ["a", "b"]
+    path.write_text(json.dumps(lines[0]) + "\n" + json.dumps(lines[1] | {"id": "b"}))
+    with pytest.raises(DataError, match="line 2, field id: all lines need one, or none"):
+        Predictions.read(path)
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
         ("{", "line 2: not valid JSON"),
+        ('{"id": null, "labels": []}', "line 2, field id: expected"),
         ("[]", "line 2: expected"),
         ('{"labels": []}', "line 2, field id"),
         ('{"id": 1}', "line 2, field labels: expected a list"),

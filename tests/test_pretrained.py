@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 import socket
@@ -13,6 +14,8 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
+import treetop
+from test_contract import topic_texts
 from test_encoder import vectors
 from tiny_bert import LONGEST, WIDTH, save_tokenizer, tiny_bert
 from treetop import Strings
@@ -103,6 +106,29 @@ def test_a_first_token_that_sees_nothing_is_refused(saved):
         pretrained(EncoderConfig(encoder=folder, pooling="cls"), 10)
     pretrained(EncoderConfig(encoder=folder, pooling="last"), 10)
     pretrained(EncoderConfig(encoder=saved("xlnet"), pooling="cls"), 10)
+
+
+def test_xlnet_reads_as_the_released_lightxml(saved, tmp_path):
+    """The first token, though XLNet's token for the whole text is the last, in the last layers."""
+    folder = saved("xlnet")
+    texts, labels = topic_texts(40, seed=0)
+    settings = {"encoder": folder, "epochs": 1, "max_length": 16, "rankers": False, "device": "cpu"}
+    settings |= {"weight_decay": 0.01, "dropout_steps": 2, "reduction": "mean"}
+    model = treetop.make("lightxml", **settings).fit(texts, labels)
+    encoder = TextEncoder.pretrained(EncoderConfig(encoder=folder, pooling="cls", layers=5), LONGEST)
+    assert model.config.transformer.pooling == "cls" and model.config.transformer.layers == 5
+    assert encoder.encoder.width == model.network.encoder.width == 2 * WIDTH  # it has two layers
+    found = vectors(encoder, Strings.of(texts[:4]))
+    alone = transformers.AutoModel.from_pretrained(folder).eval()
+    indptr, numbers = encoder.tokens(Strings.of(texts[:4]))
+    for row, (start, end) in enumerate(itertools.pairwise(indptr)):
+        ids = torch.from_numpy(numbers[start:end])[None].long()
+        with torch.no_grad():
+            states = alone(ids, output_hidden_states=True).hidden_states[-2:]
+        assert np.allclose(found[row], torch.cat([state[0, 0] for state in states]), atol=1e-5)
+    model.save(tmp_path / "model")
+    before, after = (one.predict(texts[:5]) for one in (model, treetop.load(tmp_path / "model")))
+    assert np.array_equal(before.indices, after.indices) and np.array_equal(before.scores, after.scores)
 
 
 def test_a_text_needs_room_beside_the_marks():

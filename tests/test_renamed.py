@@ -94,6 +94,7 @@ def test_results_of_comparisons():
         ("treetop.recipes.DataSet", "treetop.recipes.Benchmark"),
         ("treetop.recipes.Published", "treetop.recipes.PublishedScores"),
         ("treetop.report.pages.write_report", "treetop.report.build.write_report"),
+        ("treetop.calibration.DEPTH", "treetop.calibration.CALIBRATED_LABELS"),
     ],
 )
 def test_names_in_modules(old, new):

@@ -9,6 +9,7 @@ import pytest
 from doc_hooks import page_with
 from treetop.errors import ConfigError
 from treetop.methods import METHODS, method_class
+from treetop.registry import SINGLE_METHODS
 from treetop.search_space import Range
 from treetop.tuning.space import describe, parse_values, space_of
 
@@ -57,7 +58,7 @@ def test_every_method_takes_its_own_search_space(name):
     method = method_class(name)
     config = method.config_class()
     assert list(space_of(config, method.search_space)) == list(method.search_space)
-    assert bool(method.search_space) == (name != "ensemble")
+    assert bool(method.search_space) == (name in SINGLE_METHODS)
 
 
 def test_networks_have_the_published_ranges():

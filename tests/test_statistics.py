@@ -33,7 +33,7 @@ def test_statistics_by_hand():
     assert figures.head_share == 8 / 13
     assert dataclasses.astuple(figures.words_per_text) == (23 / 12, 2.0, 3)
     assert (figures.empty_texts, figures.duplicate_texts) == (1, 1)
-    assert dataclasses.astuple(figures.other) == (3, 2, 2, 3, 3 / 5)
+    assert dataclasses.astuple(figures.other) == (3, 2, 2, 3, 3 / 5, 0)
     assert json.loads(json.dumps(figures.to_dict()))["other"]["unseen_labels"] == 2
 
 

@@ -112,6 +112,25 @@ texts_of_odd_characters = st.lists(
 )
 
 
+@settings(max_examples=100, deadline=None)
+@given(texts_of_odd_characters, st.booleans(), st.integers(1, 3))
+def test_words_between_blanks(texts: list[str], lowercase: bool, longest: int) -> None:
+    def words(text: str) -> list[str]:
+        return [word for word in (text.lower() if lowercase else text).split(" ") if word]
+
+    reference = TfidfVectorizer(
+        tokenizer=words, token_pattern=None, lowercase=False, ngram_range=(1, longest)
+    )
+    config = TfidfConfig(analyzer="blank", lowercase=lowercase, shortest_word=1, ngram_max=longest)
+    if not any(map(words, texts)):
+        with pytest.raises(DataError, match="no terms are left"):
+            Tfidf(config).fit(texts)
+        return
+    tfidf = Tfidf(config)
+    assert_same_rows(tfidf.fit_transform(texts), reference.fit_transform(texts))
+    assert list(tfidf.vocabulary) == sorted(reference.vocabulary_)
+
+
 @settings(max_examples=150, deadline=None)
 @given(texts_of_odd_characters, st.sampled_from(["word", "char", "char_wb"]), st.booleans(), st.data())
 def test_equals_sklearn_on_any_unicode(texts: list[str], analyzer: str, lowercase: bool, data) -> None:

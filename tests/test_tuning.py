@@ -18,8 +18,8 @@ from test_cli import sentences, write_lines
 from test_neural_training import QUICK
 from tiny_bert import tiny_bert
 from treetop import Dataset
+from treetop.data.held_out import held_out_rows
 from treetop.errors import ConfigError, DataError, MissingExtraError, TreetopError
-from treetop.methods.held_out import held_out_rows
 from treetop.methods.kim_cnn import KimCNN
 from treetop.methods.xr_linear import XRLinear
 from treetop.search_space import Range

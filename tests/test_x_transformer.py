@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
+from transformers import AutoModel, AutoTokenizer
 
 import treetop
 from test_contract import topic_texts
 from tiny_bert import tiny_bert
 from treetop import Dataset
-from treetop.features.joined import joined
+from treetop.errors import ConfigError
+from treetop.features.joined import joined, side_by_side
 from treetop.methods.fine_tuning import prediction_vectors
-from treetop.methods.x_transformer import XTransformer, default_clusters
+from treetop.methods.label_index import default_clusters
+from treetop.methods.x_transformer import XTransformer
+from treetop.tree import TreeConfig
+from treetop.tree.building import build_tree
 
 QUICK = {
     "encoder": tiny_bert(), "epochs": 3, "batch_size": 16, "max_length": 32, "learning_rate": 1e-3,
@@ -36,7 +42,7 @@ def test_clusters_by_the_published_rule():
     assert default_clusters(5) == 2
 
 
-@pytest.mark.parametrize("index", ["pifa-tfidf", "pifa-neural", "label-text"])
+@pytest.mark.parametrize("index", ["pifa-tfidf", "pifa-neural", "text-emb", "label-text"])
 def test_every_index(index, train, test):
     settings = QUICK | {"index": index, "cluster_beam": 3}
     if index == "label-text":  # words of the labels must be words of the texts
@@ -51,7 +57,7 @@ def test_every_index(index, train, test):
 def seen(model: XTransformer, data: Dataset) -> tuple[np.ndarray, np.ndarray]:
     """What the rankers see, and what the matcher sees."""
     vectors = prediction_vectors(model.encoder, data.texts, model.config, threads=1)
-    return joined(model.tfidf.transform(data.texts), vectors).toarray(), vectors
+    return joined(model.features.matrix(data, threads=1), vectors).toarray(), vectors
 
 
 def test_scores_by_brute_force(train, test):
@@ -108,3 +114,48 @@ def test_saved_and_loaded(train, test, tmp_path):
     model = XTransformer(**QUICK).fit(train)
     model.save(tmp_path / "model")
     assert np.array_equal(treetop.load(tmp_path / "model").predict(test).scores, model.predict(test).scores)
+
+
+def clustered(vectors: np.ndarray, data: Dataset, **settings) -> list[list[int]]:
+    """The labels of three clusters of the labels' vectors."""
+    tree = build_tree(side_by_side(None, vectors), TreeConfig(levels=(3,), **settings), seed=0, threads=1)
+    return [sorted(tree.members(0, node)) for node in range(3)]
+
+
+def clusters_of(model: XTransformer) -> list[list[int]]:
+    return [sorted(model.tree.members(0, node)) for node in range(3)]
+
+
+def test_text_embeddings_are_means_of_the_tokens_of_the_labels(train):
+    model = XTransformer(**QUICK, index="text-emb").fit(train)
+    tokenizer = AutoTokenizer.from_pretrained(tiny_bert())
+    encoder = AutoModel.from_pretrained(tiny_bert()).eval()
+    with torch.no_grad():
+        means = [
+            encoder(**tokenizer(text, return_tensors="pt")).last_hidden_state[0].mean(0)
+            for text in train.label_texts
+        ]
+    assert clusters_of(model) == clustered(np.stack(means), train)
+
+
+def test_an_index_by_the_encoder_of_a_trained_model(train, tmp_path):
+    other = XTransformer(**QUICK, seed=1).fit(train)
+    other.save(tmp_path / "model")
+    model = XTransformer(**QUICK, index="pifa-neural", index_encoder=tmp_path / "model").fit(train)
+    _, vectors = seen(other, train)
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    shares = train.Y.toarray() / np.sqrt(train.Y.sum(1).A)
+    assert clusters_of(model) == clustered(shares.T @ unit, train)
+
+    treetop.make("kim-cnn", epochs=1, device="cpu").fit(train).save(tmp_path / "words")
+    with pytest.raises(ConfigError, match=r"words has no fine-tuned encoder of its own: give an x-transf"):
+        XTransformer(**QUICK, index="pifa-neural", index_encoder=str(tmp_path / "words")).fit(train)
+
+
+def test_a_neural_index_fine_tunes_the_encoder_first(train):
+    tuned = XTransformer(**QUICK, index="pifa-neural").fit(train)
+    plain = XTransformer(**QUICK).fit(train)
+    _, vectors = seen(plain, train)  # the same training on the clusters of pifa-tfidf
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    shares = train.Y.toarray() / np.sqrt(train.Y.sum(1).A)
+    assert clusters_of(tuned) == clustered(shares.T @ unit, train)

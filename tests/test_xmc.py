@@ -50,7 +50,7 @@ def test_printed_values_come_back(values):
 @pytest.mark.parametrize("threads", [1, 3])
 def test_large_files_in_blocks(tmp_path, monkeypatch, threads):
     """Blocks of a few hundred bytes, compressed and not, on several threads: as written, line by line."""
-    monkeypatch.setattr("treetop.data.formats.xmc.thread_count", lambda wanted: threads)
+    monkeypatch.setattr("treetop.data.formats.sparse_text.thread_count", lambda wanted: threads)
     monkeypatch.setattr(Input.blocks, "__defaults__", (300,))
     rng = np.random.default_rng(0)
     X = sparse.random(400, 70, 0.1, "csr", np.float32, rng)

@@ -12,11 +12,15 @@ from tiny_bert import tiny_bert
 from treetop import Dataset, checkpoints
 from treetop.errors import ConfigError
 from treetop.features import fitted_tfidf
+from treetop.features.text_features import TextFeatures
+from treetop.methods import level_tuning
 from treetop.methods.level_tuning import LevelTuning
+from treetop.methods.node_validation import NodeValidation
 from treetop.methods.xr_transformer import XRTransformer
 from treetop.neural.batches import Examples
 from treetop.neural.text_encoder import TextEncoder
 from treetop.neural.training import Training
+from treetop.ranked import Ranked
 from treetop.tree import LabelTree, trees_of
 
 QUICK = {
@@ -86,7 +90,7 @@ def test_relevance_counts_the_labels_below_a_node(train):
 
 
 def loss_of(made: LevelTuning, network, level: int, shortlist) -> float:
-    examples = Examples(made.tokens, made.relevance[level], shortlist=shortlist)
+    examples = Examples(made.tokens, made.weights(level), shortlist=shortlist)
     batch = next(examples.batches([np.arange(len(examples))], torch.device("cpu")))
     with torch.no_grad():
         return float(network.eval()(batch))
@@ -103,6 +107,46 @@ def test_the_loss_of_a_level_by_brute_force(train):
     inside = shortlist.toarray()[:, made.tree.parents(1)] > 0
     lost = np.where(R > 0, R * np.maximum(0, 1 - scores) ** 2, np.maximum(0, 1 + scores) ** 2)
     assert loss_of(made, network, 1, shortlist) == pytest.approx((lost * inside).sum() / len(train), rel=1e-4)
+
+
+def test_the_loss_of_the_paper_by_brute_force(train):
+    """Eq. 9 with R̂ = R / Σ R for positives and α for negatives, and λ‖W‖² for all texts together."""
+    made = tuning(train, alpha=0.25, penalty=3)
+    shortlist = made.shortlist(1, None)
+    network = made.network(1, None, shortlist, None)
+    W = network.head.weight.detach().numpy()
+    scores = made._vectors() @ W.T
+    R = made.relevance[1].toarray()
+    shares = R / R.sum(1, keepdims=True)
+    inside = shortlist.toarray()[:, made.tree.parents(1)] > 0
+    lost = np.where(R > 0, shares * np.maximum(0, 1 - scores) ** 2, 0.25 * np.maximum(0, 1 + scores) ** 2)
+    expected = ((lost * inside).sum() + 3 * (W**2).sum()) / len(train)
+    assert loss_of(made, network, 1, shortlist) == pytest.approx(expected, rel=1e-4)
+
+
+def test_the_initial_head_of_the_paper(train):
+    """Eq. 11: gradients of Σ R̂ max(0, 1 ∓ s)² + λ‖w‖² (and of the bias, penalised too) vanish."""
+    made = tuning(train, alpha=0.5, penalty=0.5)
+    vectors, shortlist = made._vectors(), made.shortlist(0, None)
+    with pytest.MonkeyPatch.context() as patch:
+        exact = level_tuning.BOOTSTRAP.replace_settings({"tolerance": 1e-6, "max_passes": 10_000})
+        patch.setattr(level_tuning, "BOOTSTRAP", exact)
+        W, b = made._solved(0, vectors, shortlist)
+    R = made.relevance[0].toarray()
+    shares, scores = R / R.sum(1, keepdims=True), vectors @ W.T + b
+    slopes = np.where(R > 0, -2 * shares * np.maximum(0, 1 - scores), 2 * 0.5 * np.maximum(0, 1 + scores))
+    np.testing.assert_allclose(slopes.T @ vectors + 2 * 0.5 * W, 0, atol=2e-3)
+    np.testing.assert_allclose(slopes.sum(0) + 2 * 0.5 * b, 0, atol=2e-3)
+
+
+def test_the_best_epoch_of_every_level(train, test):
+    """Each level ends with the weights of the epoch that ranks the nodes of held-out texts best."""
+    told = []
+    model = XRTransformer(**QUICK | {"epochs": 3, "metric": "nDCG@3"})
+    model.fit(train, validation=test, on_epoch=told.append)
+    entries = model.training_log["epochs"]
+    assert entries == told and [entry["level"] for entry in entries] == [1] * 3 + [2] * 3 + [3] * 3
+    assert all(0 <= entry["nDCG@3"] <= 100 for entry in entries)
 
 
 def test_solved_first_weights_lower_the_loss(train):
@@ -133,7 +177,7 @@ def test_learns_and_is_kept(model, test, tmp_path):
 
 
 def test_the_rankers_have_a_tree_of_their_own(model, train):
-    first = first_tree(model.ranker.tfidf.transform(train.texts), train)
+    first = first_tree(model.ranker.features.tfidf.transform(train.texts), train)
     assert model.tree.sizes != first.sizes
     kept = XRTransformer(**(QUICK | {"refine": False, "epochs": 0})).fit(train)
     assert kept.tree.sizes == first.sizes and (kept.tree.labels == first.labels).all()
@@ -154,7 +198,7 @@ def test_switches(settings, train, test):
     model = XRTransformer(**(QUICK | settings)).fit(train)
     assert model.evaluate(test)["P@1"] > (50 if settings.get("use") == "vectors" else 80)
     widths = {"tfidf": 0, "vectors": 32}
-    terms = model.ranker.tfidf.n_features if settings.get("use") != "vectors" else 0
+    terms = model.ranker.features.tfidf.n_features if settings.get("use") != "vectors" else 0
     assert model.ranker.model.n_features == terms + widths.get(settings.get("use"), 32)
     if "steps" in settings:
         last = {entry["level"]: entry["step"] for entry in model.training_log["epochs"]}
@@ -171,9 +215,32 @@ def test_an_encoder_that_is_not_tuned_reads_the_texts_once(train, tmp_path, monk
     assert [named["cache"] for named in asked] == [str(tmp_path)]
 
 
-def test_held_out_texts_have_no_place():
-    with pytest.raises(ConfigError, match="leave out validation and patience"):
-        XRTransformer(validation=0.1)
+def test_held_out_texts_are_ranked_below_the_best_nodes_above(train, test):
+    """By brute force: scores of the children of the beam, and the share of true nodes among the best."""
+    made = tuning(train)
+    features = TextFeatures.fit(train, made.config.tfidf, unit_rows=True, threads=1)[0]
+    device = torch.device("cpu")
+    held_out = NodeValidation(
+        test, train.labels, made.tree, made.encoder, features, made.config, device, threads=1
+    )
+    network = made.network(1, None, made.shortlist(1, None), None)
+    held_out.beam = Ranked(np.arange(41), np.tile([0, 1], 20).astype(np.int32), np.ones(40, np.float32))
+    scores = held_out._vectors() @ network.head.weight.detach().numpy().T
+    parents = made.tree.parents(1)
+    scores[parents[None, :] != np.tile([0, 1], 20)[:, None]] = -np.inf
+    true = test.aligned_to(train.labels).Y.toarray() @ np.eye(6)[:, made.tree.labels]
+    nodes = np.stack(
+        [true[:, made.tree.offsets[2][n] : made.tree.offsets[2][n + 1]].sum(1) for n in range(4)], 1
+    )
+    expected = 100 * (nodes[np.arange(40), scores.argmax(1)] > 0).mean()
+    metrics = held_out.validator(network, 1)()
+    assert metrics["P@1"] == pytest.approx(expected)
+    assert metrics["P@3"] <= 100 * 2 / 3  # each parent has two children
+
+
+def test_patience_needs_held_out_texts(train):
+    with pytest.raises(ConfigError, match=r"patience needs held-out examples: set validation=0\.1"):
+        XRTransformer(**QUICK, patience=2).fit(train)
 
 
 @pytest.mark.slow

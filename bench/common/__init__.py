@@ -1,1 +1,1 @@
-"""What the benchmarks share: tables, machine, provenance, and the sections of docs/benchmarks.md."""
+"""What the benchmarks share: tables, machine, provenance, records, and the sections of docs/benchmarks.md."""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-SIDE_BY_SIDE, GOALS, PROFILE, TFIDF, GROWTH, SERVING, LABEL_SEARCH = (
+SIDE_BY_SIDE, GOALS, SEEDS, PROFILE, TFIDF, GROWTH, SERVING, LABEL_SEARCH = (
     "Side by side",
     "Goals",
+    "Several seeds",
     "Where the training time goes",
     "TF-IDF",
     "Growth with the number of labels",
     "Serving",
     "Label search",
 )
-ORDER = (SIDE_BY_SIDE, GOALS, PROFILE, TFIDF, GROWTH, SERVING, LABEL_SEARCH)
+ORDER = (SIDE_BY_SIDE, GOALS, SEEDS, PROFILE, TFIDF, GROWTH, SERVING, LABEL_SEARCH)
 TITLE = "# Benchmarks\n"
 
 

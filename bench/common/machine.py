@@ -12,12 +12,8 @@ OURS = ("treetop-xmc", "numpy", "scipy", "scikit-learn")
 PEERS = ("libpecos", "omikuji", "napkinxc", "numpy", "scipy")
 
 
-def describe(threads: int) -> str:
-    """One sentence: processor, cores, memory, system, threads."""
-    return f"{describe_hardware()}; {threads} threads for all"
-
-
 def describe_hardware() -> str:
+    """One sentence: processor, cores, memory, system."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return (
         f"{processor()}, {os.cpu_count()} cores, {memory:.0f} GiB of memory; {platform.system()} "
@@ -35,9 +31,9 @@ def processor() -> str:
     return fields.get("Model name", platform.machine()).strip()
 
 
-def versions(peers: Path) -> dict[str, dict[str, str]]:
-    """Package versions here and in the peers' environment."""
+def versions(peers: Path) -> dict[bool, dict[str, str]]:
+    """Package versions here (True) and in the peers' environment."""
     code = f"import importlib.metadata as m; print(*[m.version(n) for n in {PEERS!r}])"
     printed = subprocess.run([str(peers), "-c", code], capture_output=True, text=True, check=True).stdout
     ours = {name: importlib.metadata.version(name) for name in OURS}
-    return {"treetop": ours, "peers": dict(zip(PEERS, printed.split(), strict=True))}
+    return {True: ours, False: dict(zip(PEERS, printed.split(), strict=True))}

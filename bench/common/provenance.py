@@ -1,8 +1,8 @@
 """Which command and which commit a number comes from.
 
 A stamp is what a record keeps: `commit`, the code that was measured ("+changes" where it was not committed),
-or `recorded_in`, the first commit that has the number, where the code is not known; and a `date`. Pages name
-them in one line below each table:
+or `recorded_in`, the first commit that has the number, where the code is not known; a `date`; and the
+`command`. Pages name them in one line below each table:
 
     Measured with `COMMAND`, at 1a2b3c4 (2026-11-18).
     Measured with `COMMAND`, recorded in 1a2b3c4 (2026-11-18).
@@ -10,7 +10,9 @@ them in one line below each table:
 
 from __future__ import annotations
 
+import shlex
 import subprocess
+import sys
 from collections.abc import Iterable, Mapping
 from datetime import date
 from pathlib import Path
@@ -31,6 +33,18 @@ def now() -> dict[str, str]:
     return {"commit": commit + changed, "date": date.today().isoformat()}
 
 
+def command() -> str:
+    """The command line of this script; of files elsewhere only the names."""
+    script, *arguments = sys.argv
+    named = [Path(word).name if Path(word).is_absolute() else word for word in arguments]
+    return shlex.join(["python", str(Path(script).resolve().relative_to(ROOT)), *named])
+
+
+def this_run() -> dict[str, str]:
+    """The stamp of what this script measures; made before it does, as the code may change meanwhile."""
+    return {"command": command()} | now()
+
+
 def _git(*arguments: str) -> str:
     """Its output; empty where there is no git, or no repository."""
     try:
@@ -42,9 +56,12 @@ def _git(*arguments: str) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def measured(command: str, stamps: Iterable[Stamp]) -> str:
-    """The line below a table."""
-    return f"Measured with `{command}`, {origin(stamps)}."
+def measured(stamps: Iterable[Stamp]) -> str:
+    """The line below a table: each command, and the commits it was run at."""
+    commands: dict[str, list[Stamp]] = {}
+    for stamp in stamps:
+        commands.setdefault(stamp["command"], []).append(stamp)
+    return " ".join(f"Measured with `{command}`, {origin(found)}." for command, found in commands.items())
 
 
 def origin(stamps: Iterable[Stamp]) -> str:

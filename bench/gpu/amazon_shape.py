@@ -28,6 +28,7 @@ import transformers
 from scipy import sparse
 from torch import nn
 
+from common import provenance
 from common.options import add_settings, named, parser_for
 from common.tables import markdown
 from encoders import SHAPES
@@ -151,6 +152,7 @@ def main() -> None:
     parser.add_argument("--length", type=int, default=128, help="tokens per text")
     add_settings(parser, "the training loop")
     options = parser.parse_args()
+    stamp = provenance.this_run()
     layers, width, heads, inner = SHAPES[options.shape]
     config = transformers.BertConfig(
         hidden_size=width, num_hidden_layers=layers, num_attention_heads=heads, intermediate_size=inner
@@ -203,6 +205,7 @@ def main() -> None:
         examples = Examples((starts, tokens), Y, shortlist=listed)
         measure("attention-xml, level of labels", attention(), examples, PUBLISHED_EPOCHS["attention-xml"])
     print(markdown(("", "s per epoch", "texts/s", "GB on the GPU", "published"), rows))
+    print(f"\n{provenance.measured([stamp])}")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ import transformers
 from scipy import sparse
 from torch.profiler import ProfilerActivity, profile
 
+from common import provenance
 from common.options import add_settings, named, parser_for
 from treetop.neural.batches import Examples
 from treetop.neural.config import TrainingConfig
@@ -84,6 +85,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=60, help="optimizer steps per epoch")
     add_settings(parser, "the training loop")
     options = parser.parse_args()
+    stamp = provenance.this_run()
     layers, width, heads, inner = shape = SHAPES[options.shape]
     config = transformers.BertConfig(
         hidden_size=width, num_hidden_layers=layers, num_attention_heads=heads, intermediate_size=inner
@@ -115,6 +117,7 @@ def main() -> None:
         for _ in range(3):
             training.plain_step(batch)
     print(shares(seen))
+    print(f"\n{provenance.measured([stamp])}")
 
 
 if __name__ == "__main__":

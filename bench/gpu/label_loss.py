@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from common import provenance
 from common.options import parser_for
 from common.tables import markdown
 from treetop.neural.batches import Positives
@@ -73,6 +74,7 @@ def main() -> None:
     parser.add_argument("--texts", type=int, default=256, help="texts per batch")
     parser.add_argument("--width", type=int, default=512, help="width of a label's weights")
     options = parser.parse_args()
+    stamp = provenance.this_run()
     rows = []
     for loss in LOSSES:
         (blocks, first), (whole, second) = (
@@ -84,6 +86,7 @@ def main() -> None:
     print(f"{options.labels:,} labels, {options.texts} texts, {torch.cuda.get_device_name()}")
     print(f"label weights {weights:.2f} GB, and the same for their gradient\n")
     print(markdown(("loss", "blocks: extra GB", "ms", "at once: extra GB", "ms"), rows))
+    print(f"\n{provenance.measured([stamp])}")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import treetop
+from common import provenance
 from common.options import add_settings, named, parser_for
 from common.tables import markdown
 from treetop.methods.cascade_analysis import level_recall
@@ -26,6 +27,7 @@ def main() -> None:
     parser.add_argument("--encoder", required=True, help="pretrained encoder: a name or a folder")
     add_settings(parser, "the method")
     options = parser.parse_args()
+    stamp = provenance.this_run()
     settings = named(options.settings)
     model = treetop.make("cascadexml", encoder=options.encoder, **settings)
     assert isinstance(model, CascadeXML)
@@ -42,6 +44,7 @@ def main() -> None:
         for level in levels
     ]
     print(markdown(("level", "nodes", "in the beam", "share in the beam", "recall"), rows))
+    print(f"\n{provenance.measured([stamp])}")
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from torch.profiler import ProfilerActivity, profile
 from torch.utils.flop_counter import FlopCounterMode
 
 import treetop
+from common import provenance
 from common.options import add_settings, named, parser_for
 from treetop.methods.neural import NeuralMethod
 from treetop.neural.training import Training
@@ -106,6 +107,7 @@ def main() -> None:
     parser.add_argument("--batches", default="64", help="batch sizes, separated by commas")
     add_settings(parser, "the method")
     options = parser.parse_args()
+    stamp = provenance.this_run()
     train, test = (treetop.read(options.folder / f"{part}.jsonl.xz") for part in ("train", "test"))
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "processor"
     what = f"{options.folder.name}, {options.method}, {options.epochs} epochs"
@@ -126,6 +128,7 @@ def main() -> None:
         if number == 0:
             print(f"| batch | {' | '.join(row)} |\n|{'---|' * (len(row) + 1)}")
         print(f"| {size} | {' | '.join(row.values())} |", flush=True)
+    print(f"\n{provenance.measured([stamp])}")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import torch
 
 import treetop
+from common import provenance
 from common.options import add_settings, named, parser_for
 from common.tables import markdown
 from package_families import with_families
@@ -124,6 +125,7 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help="maximum number of training texts, and of test texts")
     add_settings(parser, "all methods that have them")
     options = parser.parse_args()
+    stamp = provenance.this_run()
     texts = options.folder / "labels.tsv"
     train = treetop.read(options.folder / "train.jsonl.xz", label_texts=texts if texts.is_file() else None)
     train = train[: options.limit]
@@ -157,6 +159,7 @@ def main() -> None:
             seconds = trained(model, train)
             add(name, seconds, model)
     print(markdown(("", *METRICS, "predict", "train"), rows))
+    print(f"\n{provenance.measured([stamp])}")
 
 
 if __name__ == "__main__":

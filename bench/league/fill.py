@@ -6,6 +6,7 @@ A comment names the source; the numbers up to the next comment are replaced in o
 
     <!-- from league: P@1, train s of deb-deps | xr-linear -->67.9 %, trained in 3.4<!-- / --> s
     <!-- from benchmarks.md: train s of deb-deps | PECOS, defaults -->32.6<!-- / --> s
+    <!-- from methods/ensemble.md: P@1 of deb-deps | XR-Linear -->66.93<!-- / --> %
 
 Several quotes are separated by ";", and a key alone has the metrics of the one before it. Above a table the
 comment has one key per row, and the metrics are those of its last columns; "-" is a row or a column that is
@@ -18,6 +19,7 @@ Where the line below such a table says "From the [league table](…), recorded i
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -31,7 +33,7 @@ from common import provenance
 from common.options import parser_for
 
 DOCS = provenance.ROOT / "docs"
-MARK = r"<!-- from ([\w.-]+): ([^\n]+?) -->"
+MARK = r"<!-- from ([\w./-]+): ([^\n]+?) -->"
 INLINE = re.compile(rf"({MARK})(?!\n)(.*?)(?=<!-- / -->)", re.DOTALL)
 TABLE = re.compile(rf"({MARK}\n\n?)((?:\|[^\n]*\n){{2}})((?:\|[^\n]*(?:\n|$))+)(\n[^\n]+)?")
 ORIGIN = re.compile(r"(From the \[league table\]\(\S+\), )[^.:]*")
@@ -143,23 +145,31 @@ def page_source(page: Path) -> Source:
     text = page.read_text("utf-8")
 
     def find(key: Key, name: str) -> list[float]:
-        for head, rows in tables(text):
-            columns = [
-                number for number, cell in enumerate(head) if cell == name or cell.startswith(f"{name}:")
-            ]
-            for cells in rows:
-                if columns and tuple(cells[: len(key)]) == key:
-                    number = NUMBER.search(cells[columns[0]])
-                    assert number is not None
-                    return [float(number[0].replace(",", ""))]
-        raise ValueError(f"{page.name} has no {name} of {' | '.join(key)}")
+        found = {number for head, rows in tables(text) for number in numbers(head, rows, key, name)}
+        if len(found) != 1:
+            raise ValueError(f"{page.name} has {len(found) or 'no'} {name} of {' | '.join(key)}")
+        return list(found)
 
     return find
 
 
+def numbers(head: list[str], rows: list[list[str]], key: Key, name: str) -> Iterator[float]:
+    """Of the first column with the name, without deviations."""
+    columns = (place for place, cell in enumerate(head) if cell == name or cell.startswith(f"{name}:"))
+    column = next(columns, None)
+    for cells in rows:
+        if column is not None and tuple(cells[: len(key)]) == key:
+            number = NUMBER.search(cells[column])
+            assert number is not None
+            yield float(number[0].partition(" ± ")[0].replace(",", ""))
+
+
 def tables(text: str) -> Iterator[tuple[list[str], list[list[str]]]]:
+    """Heads and rows; a first cell that is left empty repeats the one above it."""
     for found in re.finditer(r"(?m)(?:^\|.*\n?){3,}", text):
         head, _, *rows = ([cell.strip() for cell in line.split("|")[1:-1]] for line in found[0].splitlines())
+        for above, row in itertools.pairwise(rows):
+            row[0] = row[0] or above[0]
         yield head, rows
 
 

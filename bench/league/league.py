@@ -1,6 +1,6 @@
 """docs/league.md: the methods on some data sets, with one encoder on one machine.
 
-    treetop compare FOLDER --methods all --set encoder=DIR --seeds 1 --report out/
+    treetop compare FOLDER --methods all --set encoder=DIR --seeds N --report out/
     python bench/league/league.py --add out/runs DATA [--machine TEXT] [--output docs/league.md]
 
 The first command trains, measures and keeps every run. The second adds these runs to the records in
@@ -11,6 +11,7 @@ refreshes the numbers that other pages quote.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,14 +25,15 @@ from common import machine, provenance
 from common.options import parser_for
 from common.tables import markdown
 from records import Record, Runs
-from treetop.methods import METHODS
+from treetop.registry import SINGLE_METHODS
 
 PAGE = Path(__file__).parents[2] / "docs" / "league.md"
+METHOD_PAGES = PAGE.parent / "methods"
 METRICS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
 HEAD = ("", *METRICS, "seeds", "train s", "texts/s", "GB on the GPU", "model MB")
-COMMAND = "treetop compare FOLDER --methods all --set encoder=DIR --seeds 1 --report out/"
+COMMAND = "treetop compare {data} --methods {methods} {settings}--seeds {seeds} --report out/"
 
-INTRODUCTION = f"""\
+INTRODUCTION = """\
 # League table
 
 All methods with their default settings, the same encoder (MiniLM-L6) for those that have one, on one NVIDIA
@@ -41,7 +43,7 @@ time from texts in memory to the model; *texts/s* the speed of the first predict
 call; *GB on the GPU* the peak of allocated memory. A single run says little: P@1 varies by a few tenths of a
 point from seed to seed.
 
-    {COMMAND}
+    treetop compare FOLDER --methods all --set encoder=DIR --seeds N --report out/
     python bench/league/league.py --add out/runs DATA
 
 [Choosing a method](choosing.md) draws the conclusions."""
@@ -74,8 +76,8 @@ def page(sets: dict[str, Runs]) -> str:
     parts = [INTRODUCTION, "![P@1 against seconds of training and of prediction](league.svg)"]
     for name, runs in sets.items():
         parts.append(f"## {name}\n\n{markdown(HEAD, (row(method, found) for method, found in runs.items()))}")
-        parts.append(origins(runs))
-        missing = [method for method in METHODS if method not in runs and method != "ensemble"]
+        parts.append(origins(name, runs))
+        missing = [method for method in SINGLE_METHODS if method not in runs]
         if missing:
             parts.append(f"Not measured: {', '.join(missing)}.")
     return "\n\n".join(parts) + "\n"
@@ -98,22 +100,35 @@ def row(method: str, runs: list[Record]) -> list[str]:
 
 
 def page_of(method: str) -> str:
-    """Variants of the convolutional networks share pages."""
-    return {"kim-cnn-softmax": "kim-cnn", "xml-cnn-impl": "xml-cnn", "cnn-baseline": "kim-cnn"}.get(
-        method, method
-    )
+    """The page with the method's settings: variants share one."""
+    mark = re.compile(rf"^<!-- settings:.* {re.escape(method)} .*-->$", re.MULTILINE)
+    return next(page.stem for page in METHOD_PAGES.glob("*.md") if mark.search(page.read_text("utf-8")))
 
 
 def spread(values: list[float]) -> str:
     return f"{fmean(values):.2f}" + (f" ± {stdev(values):.2f}" if len(values) > 1 else "")
 
 
-def origins(runs: Runs) -> str:
-    """The lines below a table: each commit, and the methods with runs of it."""
+def origins(data: str, runs: Runs) -> str:
+    """The lines below a table: the commands, then each commit and the methods with runs of it."""
     every = sorted((run for found in runs.values() for run in found), key=lambda run: run["date"])
     commits = dict.fromkeys(map(provenance.kind_and_commit, every))
     lines = [f"- {' '.join(commit)}: {', '.join(methods_of(commit, runs))}" for commit in commits]
-    return "\n".join([f"Measured with `{COMMAND}`:", "", *lines])
+    named = ",\n".join(f"`{command}`" for command in commands(data, runs))
+    return "\n".join(["Measured with", f"{named}:", "", *lines])
+
+
+def commands(data: str, runs: Runs) -> list[str]:
+    """One for the methods that share their changed settings and the number of seeds."""
+    groups: dict[tuple[str, int], list[str]] = {}
+    for method, found in runs.items():
+        settings = " ".join(f"{name}={value}" for name, value in found[-1]["settings"].items())
+        seeds = max(run["seed"] for run in found) + 1
+        groups.setdefault((f"--set {settings} " if settings else "", seeds), []).append(method)
+    return [
+        COMMAND.format(data=data, methods=",".join(methods), settings=settings, seeds=seeds)
+        for (settings, seeds), methods in groups.items()
+    ]
 
 
 def methods_of(commit: tuple[str, str], runs: Runs) -> Iterator[str]:

@@ -8,30 +8,37 @@ machine; and a stamp of commit and date, see common/provenance.py.
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from common import record_files
+from common.record_files import Record
 from treetop.methods import METHODS, method_class
 
-RECORDS = Path(__file__).parents[1] / "records" / "league"
+RECORDS = record_files.RECORDS / "league"
 ELSEWHERE = ("config", "epochs", "treetop")
 """Fields of `treetop compare` left out of records; the changed settings and the commit replace two."""
-Record = dict[str, Any]
 Runs = dict[str, list[Record]]
 """The runs of each method, by seed."""
 
 
 def read_all() -> dict[str, Runs]:
     """The runs on each data set."""
-    return {file.stem: read(file) for file in sorted(RECORDS.glob("*.jsonl"))}
+    return {data: by_method(found) for data, found in record_files.read_all("league").items()}
 
 
 def read(file: Path) -> Runs:
-    """The runs in the file, with methods in the order of `treetop methods`."""
-    lines = file.read_text("utf-8").splitlines() if file.exists() else []
+    return by_method(record_files.read(file))
+
+
+def by_method(records: list[Record]) -> Runs:
+    """With methods in the order of `treetop methods`."""
     runs: Runs = {}
-    for record in map(json.loads, lines):
+    for record in records:
         runs.setdefault(record["method"], []).append(record)
     return {name: runs[name] for name in METHODS if name in runs}
 
@@ -47,22 +54,13 @@ def add(folder: Path, file: Path, machine: str, stamp: dict[str, str]) -> None:
 
 
 def write(runs: Runs, file: Path) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    records = [record for name in METHODS for record in runs.get(name, ())]
-    file.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+    record_files.write(file, (record for name in METHODS for record in runs.get(name, ())))
 
 
 def made_record(run: Record, machine: str, stamp: dict[str, str]) -> Record:
     head = {"method": run["method"], "seed": run["seed"], "settings": changed(run["method"], run["config"])}
     rest = {name: value for name, value in run.items() if name not in ELSEWHERE and value is not None}
-    return _rounded(head | rest) | {"machine": machine} | stamp
-
-
-def _rounded(value: Any) -> Any:
-    """Nine digits of every number: more than any page shows."""
-    if isinstance(value, dict):
-        return {name: _rounded(inner) for name, inner in value.items()}
-    return float(f"{value:.9g}") if isinstance(value, float) else value
+    return head | rest | {"machine": machine} | stamp
 
 
 def changed(method: str, config: dict[str, Any]) -> dict[str, Any]:

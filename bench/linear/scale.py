@@ -28,8 +28,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import treetop
 from common import benchmarks_page as page
-from common import machine, provenance
+from common import machine, provenance, record_files
 from common.options import add_settings, named, parser_for
+from common.record_files import Record
 from common.tables import markdown
 from peers.runners.protocol import folder_size, peak_memory
 from treetop.data import builtin, write
@@ -41,6 +42,8 @@ LIKE, LARGER = "amazon-670k", "amazon-3m"
 LABELS = (67_000, 200_000, BENCHMARKS[LIKE].labels)
 STEPS = ("build", "train", "predict")
 METRICS = ("P@1", "P@3", "P@5")
+ALL, PEAK, MODEL = "all", "peak memory", "model on disk"
+SUBJECT = "growth"
 
 SECTION = """
 Data: `synthetic --like {like}`, texts in proportion to labels, {words:.0f} words and
@@ -105,7 +108,7 @@ def main() -> None:
     parser.add_argument("--method", default="xr-linear", help="method to train")
     add_settings(parser, "the method", ["leaf_size=100"])
     parser.add_argument("--threads", type=int, default=2, help="number of threads")
-    parser.add_argument("--output", type=Path, help="page whose section is replaced")
+    parser.add_argument("--output", type=Path, help="record it, and replace the section of this page")
     parser.add_argument("--step", choices=STEPS, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -113,11 +116,20 @@ def main() -> None:
         report = {"build": build, "train": train, "predict": predict}[options.step](options)
         (options.folder / f"{options.step}.json").write_text(json.dumps(report))
         return
-    stamp = provenance.now()
+    stamp = provenance.this_run()
     found = [run(labels, options) for labels in sorted(options.labels)]
-    text = section(found, options, stamp)
+    record = {
+        "method": options.method,
+        "settings": named(options.settings),
+        "runs": found,
+        "exponents": exponents(found),
+        "threads": options.threads,
+        "machine": machine.describe_hardware(),
+    } | stamp
+    text = section(record)
     print(text)
     if options.output:
+        record_files.put(record_files.file_of(SUBJECT, LIKE), [record], "method", "settings")
         page.put(options.output, {page.GROWTH: text})
 
 
@@ -133,6 +145,7 @@ def run(labels: int, options: argparse.Namespace) -> dict[str, Any]:
             found = json.loads((Path(folder) / f"{step}.json").read_text())
             report["phases"] |= found.pop("phases")
             report |= found
+    report["seconds"] = sum(phase["seconds"] for phase in parts(report).values())
     return report
 
 
@@ -176,44 +189,59 @@ def predict(options: argparse.Namespace) -> dict[str, Any]:
     return {"phases": phases.found, "predicted": len(examples), "metrics": shown}
 
 
+def exponents(found: list[dict[str, Any]]) -> dict[str, float]:
+    """Of every phase that all runs have, of all together, of memory and of the model's size."""
+    if len(found) < 2:
+        return {}
+    labels = [report["labels"] for report in found]
+    shared = set.intersection(*(set(report["phases"]) for report in found))
+    seconds = {name: [report["phases"][name]["seconds"] for report in found] for name in shared}
+    whole = {name: [total(report)[name] for report in found] for name in total(found[0])}
+    return {name: exponent(labels, values) for name, values in (seconds | whole).items()}
+
+
 def exponent(labels: list[int], values: list[float]) -> float:
     """The slope of ln(values) against ln(labels)."""
     return float(np.polyfit(np.log(labels), np.log(values), 1)[0])
 
 
-def section(found: list[dict[str, Any]], options: argparse.Namespace, stamp: provenance.Stamp) -> str:
-    size = BENCHMARKS[LIKE]
+def total(report: dict[str, Any]) -> dict[str, float]:
+    return {
+        ALL: report["seconds"],
+        PEAK: max(phase["peak_bytes"] for phase in parts(report).values()),
+        MODEL: report["model_bytes"],
+    }
+
+
+def section(record: Record) -> str:
+    size, found = BENCHMARKS[LIKE], record["runs"]
     head = ["", *(f"{report['labels']:,} labels" for report in found), "exponent"]
     return SECTION.format(
         like=LIKE,
         words=size.features_per_text,
         per_text=size.labels_per_text,
-        method=options.method,
-        settings=", ".join(f"`{pair}`" for pair in options.settings) or "its defaults",
-        machine=machine.describe(options.threads),
-        table=markdown(head, rows(found)),
-        measured=provenance.measured("make bench-scale", [stamp]),
+        method=record["method"],
+        settings=", ".join(f"`{name}={value}`" for name, value in record["settings"].items())
+        or "its defaults",
+        machine=f"{record['machine']}; {record['threads']} threads for all",
+        table=markdown(head, rows(found, record["exponents"])),
+        measured=provenance.measured([record]),
         extrapolation=extrapolated(found[-1]),
     ).strip()
 
 
-def rows(found: list[dict[str, Any]]) -> Iterator[list[str]]:
-    labels = [report["labels"] for report in found]
+def rows(found: list[dict[str, Any]], exponents: dict[str, float]) -> Iterator[list[str]]:
+    def slope(name: str) -> str:
+        return f"{exponents[name]:.2f}" if name in exponents else ""
+
     yield ["training texts", *(f"{report['texts']:,}" for report in found), ""]
     for name in in_order(found):
         seen = [report["phases"].get(name) for report in found]
-        seconds = [phase["seconds"] for phase in seen if phase is not None]
-        slope = f"{exponent(labels, seconds):.2f}" if len(seconds) == len(found) > 1 else ""
-        yield [name.replace("- ", "&nbsp;&nbsp;", 1), *map(cell, seen), slope]
-    total = [sum(p["seconds"] for p in parts(report).values()) for report in found]
-    slope = f"{exponent(labels, total):.2f}" if len(found) > 1 else ""
-    yield ["all", *(f"{seconds:,.1f} s" for seconds in total), slope]
-    peaks = [max(phase["peak_bytes"] for phase in parts(report).values()) for report in found]
-    slope = f"{exponent(labels, peaks):.2f}" if len(found) > 1 else ""
-    yield ["peak memory", *(f"{peak / 1e9:.2f} GB" for peak in peaks), slope]
-    sizes = [report["model_bytes"] for report in found]
-    slope = f"{exponent(labels, sizes):.2f}" if len(found) > 1 else ""
-    yield ["model on disk", *(f"{size / 1e6:,.0f} MB" for size in sizes), slope]
+        yield [name.replace("- ", "&nbsp;&nbsp;", 1), *map(cell, seen), slope(name)]
+    totals = [total(report) for report in found]
+    yield [ALL, *(f"{whole[ALL]:,.1f} s" for whole in totals), slope(ALL)]
+    yield [PEAK, *(f"{whole[PEAK] / 1e9:.2f} GB" for whole in totals), slope(PEAK)]
+    yield [MODEL, *(f"{whole[MODEL] / 1e6:,.0f} MB" for whole in totals), slope(MODEL)]
     each = [1e3 * report["phases"]["predict"]["seconds"] / report["predicted"] for report in found]
     yield ["prediction per text", *(f"{milliseconds:.3f} ms" for milliseconds in each), ""]
     yield [", ".join(METRICS), *(", ".join(f"{v:.1f}" for v in r["metrics"].values()) for r in found), ""]

@@ -15,6 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import treetop
+from common import provenance
 from common.options import named, parser_for
 
 
@@ -25,6 +26,7 @@ def main() -> None:
     parser.add_argument("--method", default="xr-linear", help="method to compare settings of")
     parser.add_argument("--limit", type=int, default=25_000, help="maximum number of training texts")
     options = parser.parse_args()
+    stamp = provenance.this_run()
 
     train, validation = treetop.read(options.folder / "train.jsonl.xz").split(0.2, seed=1)
     train = train[: options.limit]
@@ -37,6 +39,7 @@ def main() -> None:
         metrics = model.evaluate(validation)
         shown = " ".join(f"{metrics[name]:6.2f}" for name in ("P@1", "P@3", "P@5", "PSP@5"))
         print(f"{shown}  {taken:6.1f} s  {run or 'defaults'}", flush=True)
+    print(f"\n{provenance.measured([stamp])}")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import treetop
 from common import benchmarks_page as page
-from common import provenance
+from common import machine, provenance, record_files
 from common.options import parser_for
+from common.record_files import Record
 from common.tables import markdown
 from peers.contestants import MAN, TFN
 from treetop import _native
@@ -37,7 +38,8 @@ PARTS: tuple[tuple[str, Any, str], ...] = (
     ("solving", _native, "train_levels"),
     ("packing of weights", LevelWeights, "pack"),
 )
-REST = "the rest"
+REST, ALL = "the rest", "all"
+SUBJECT = "profile"
 TEXT = """
 Seconds spent in each part, excluding the parts that it calls, on the matrices above, {threads} threads, the
 better of two trainings.
@@ -90,31 +92,50 @@ def main() -> None:
     parser = parser_for(__doc__)
     parser.add_argument("folders", type=Path, nargs="+", help="each holds train.jsonl.xz")
     parser.add_argument("--threads", type=int, default=2, help="number of threads")
-    parser.add_argument("--output", type=Path, help="page whose section is replaced")
+    parser.add_argument("--output", type=Path, help="record it, and replace the section of this page")
     options = parser.parse_args()
-    stamp, rows = provenance.now(), []
+    stamp = {"threads": options.threads, "machine": machine.describe_hardware()} | provenance.this_run()
+    found = []
     for folder in options.folders:
         train = treetop.read(folder / "train.jsonl.xz")
         X = Tfidf(TfidfConfig(ngram_max=2)).fit_transform(train.texts, options.threads)
         data = Dataset.from_matrices(X, train.Y)
-        for named, settings in (("tfn", TFN), ("tfn+man", MAN)):
+        for negatives, settings in (("tfn", TFN), ("tfn+man", MAN)):
             runs = [profile(data, {**settings, "threads": options.threads}) for _ in range(2)]
             best = min(runs, key=lambda seconds: sum(seconds.values()))
-            total = sum(best.values())
-            rows += [
-                [folder.name, named, title, f"{best[title]:.2f}", f"{100 * best[title] / total:.0f} %"]
-                for title in (*(title for title, _, _ in PARTS), REST)
-                if best.get(title, 0.0) > 0.005 * total
-            ]
-            rows.append([folder.name, named, "**all**", f"**{total:.2f}**", ""])
-    table = markdown(("data", "negatives", "part", "s", "share"), rows)
-    print(table)
+            found.append({"data": folder.name} | record(negatives, settings, best) | stamp)
+    print(section(found))
     if options.output:
-        measured = provenance.measured("python bench/linear/training_profile.py FOLDER…", [stamp])
-        page.put(
-            options.output,
-            {page.PROFILE: TEXT.format(threads=options.threads, table=table, measured=measured)},
-        )
+        for run in found:
+            record_files.put(record_files.file_of(SUBJECT, run.pop("data")), [run], "negatives")
+        page.put(options.output, {page.PROFILE: section(record_files.with_data(SUBJECT))})
+
+
+def record(negatives: str, settings: dict[str, Any], seconds: dict[str, float]) -> Record:
+    total = sum(seconds.values())
+    return {
+        "negatives": negatives,
+        "settings": settings,
+        "seconds": seconds | {ALL: total},
+        "percent": {part: 100 * taken / total for part, taken in seconds.items()},
+    }
+
+
+def section(records: list[Record]) -> str:
+    table = markdown(
+        ("data", "negatives", "part", "s", "share"), (row for record in records for row in rows(record))
+    )
+    threads = " or ".join(dict.fromkeys(str(record["threads"]) for record in records))
+    return TEXT.format(threads=threads, table=table, measured=provenance.measured(records))
+
+
+def rows(record: Record) -> Iterator[list[str]]:
+    """The parts that take more than half a percent."""
+    start, seconds = [record["data"], record["negatives"]], record["seconds"]
+    for title in (*(title for title, _, _ in PARTS), REST):
+        if record["percent"].get(title, 0) > 0.5:
+            yield [*start, title, f"{seconds[title]:.2f}", f"{record['percent'][title]:.0f} %"]
+    yield [*start, f"**{ALL}**", f"**{seconds[ALL]:.2f}**", ""]
 
 
 if __name__ == "__main__":

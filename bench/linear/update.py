@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import numpy as np
 
 import treetop
+from common import provenance
 from common.options import parser_for
 from treetop.data import Dataset
 from treetop.features import Tfidf
@@ -142,6 +143,7 @@ def main() -> None:
         default=["texts 0.01 %", "texts 1 %", "texts 10 %", "labels 1 %", "labels 10 %"],
     )
     options = parser.parse_args()
+    stamp = provenance.this_run()
     train = treetop.read(options.folder / "train.jsonl.xz")
     if options.validation:
         train, test = train.split(0.2, seed=1)
@@ -153,6 +155,7 @@ def main() -> None:
     limits = [tuple(pair.split(",")) for pair in options.limits] or [(), ("0", "0")]
     for scenario in options.scenarios:
         compare(train, test, scenario, options.method, threads, limits, options.seeds)
+    print(f"\n{provenance.measured([stamp])}")
 
 
 if __name__ == "__main__":

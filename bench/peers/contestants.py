@@ -25,6 +25,10 @@ class Contestant:
         return not self.only or data in self.only
 
 
+def is_ours(contestant: str) -> bool:
+    return contestant.startswith("treetop")
+
+
 TFN, MAN = {"leaf_size": 100}, {"leaf_size": 100, "negatives": "tfn+man"}
 """The tree of PECOS's defaults (clusters of at most 100 labels, 16 joined per level, beam 10)."""
 

@@ -17,6 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import treetop
+from common import provenance
 from common.options import parser_for
 from contestants import Contestant
 from measuring import METRICS, GaveUpError, measure, prepare
@@ -35,6 +36,7 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=25_000, help="maximum number of training texts")
     parser.add_argument("--threads", type=int, default=2, help="number of threads")
     options = parser.parse_args()
+    stamp = provenance.this_run()
 
     train, validation = treetop.read(options.folder / "train.jsonl.xz").split(0.2, seed=1)
     train = train[: options.limit]
@@ -51,6 +53,7 @@ def main() -> None:
                 continue
             metrics = " ".join(f"{found['metrics'][name]:6.2f}" for name in METRICS)
             print(f"{metrics}  {found['train_s']:6.1f} s  {json.dumps(settings)}", flush=True)
+    print(f"\n{provenance.measured([stamp])}")
 
 
 if __name__ == "__main__":

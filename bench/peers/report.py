@@ -1,33 +1,42 @@
-"""Writes docs/benchmarks.md and its picture from the JSON of run.py; `make bench` calls it.
+"""Writes docs/benchmarks.md, its picture, and the section of docs/serving.md, all from the records.
 
-python bench/peers/report.py RESULTS.json --output docs/benchmarks.md
+    python bench/peers/report.py [--output docs/benchmarks.md]
+
+The picture and the goals, which are ratios of times, stay as they are while all records have the digits of
+the page only.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.extend(str(Path(__file__).parents[1] / name) for name in (".", "linear", "serving"))
 
 import goals
+import label_search
 import picture
+import scale
 import seeds
+import serving
 import tfidf
+import training_profile
 from common import benchmarks_page as page
-from common import provenance
+from common import provenance, record_files
 from common.options import parser_for
+from common.record_files import Record
+from contestants import CONTESTANTS, is_ours
 from side_by_side import table
 
-PICTURE = "benchmarks.svg"
+PAGE, PICTURE = provenance.ROOT / "docs" / "benchmarks.md", "benchmarks.svg"
 
 INTRODUCTION = """
-Written by `make bench`, `make bench-scale` and `make bench-serving`; the line below each table names the
-command and the commit. All times in a section come from one machine: compare them with each other, not with
-times from other machines. Data: {data}. {machine}. {versions}.
+Written by `make bench`, `make bench-scale` and `make bench-serving`, and made of the records in
+`bench/records`; the line below each table names the command and the commit. All times in a section come from
+one machine: compare them with each other, not with times from other machines. Data: {data}. {machine}.
+{versions}.
 """
 
 SIDE_BY_SIDE = """
@@ -96,52 +105,88 @@ Word uni- and bigrams with the same options as scikit-learn's `TfidfVectorizer`,
 
 def main() -> None:
     parser = parser_for(__doc__)
-    parser.add_argument("results", type=Path, help="the JSON that run.py writes")
-    parser.add_argument("--output", type=Path, required=True, help="the page to write")
+    parser.add_argument("--output", type=Path, default=PAGE, help="the page to write")
     options = parser.parse_args()
-    results = json.loads(options.results.read_text())
+    results = recorded()
     print(table(results["runs"]))
-    print(goals.table(results))
-    picture.draw(results, options.output.parent / PICTURE)
-    page.put(options.output, sections(results), introduction(results))
+    if not all_rounded(results):
+        print(goals.table(results))
+        picture.draw(results, options.output.parent / PICTURE)
+    page.put(options.output, sections(results) | others(), introduction(results))
+    serving.put(options.output.with_name("serving.md"), others()[page.SERVING])
 
 
-def introduction(results: dict[str, Any]) -> str:
-    listed = {
-        who: ", ".join(f"{name} {version}" for name, version in found.items())
-        for who, found in results["versions"].items()
+def recorded() -> dict[str, list[Record]]:
+    """The records of all data sets: runs in the order of the contestants, seeds, and TF-IDF."""
+    names = [contestant.name for contestant in CONTESTANTS]
+    subjects = {"runs": "side-by-side", "seeds": "seeds", "tfidf": "tfidf"}
+    found = {name: record_files.with_data(subject) for name, subject in subjects.items()}
+    sets = list(dict.fromkeys(run["data"] for run in found["runs"]))
+    found["runs"].sort(key=lambda run: (sets.index(run["data"]), names.index(run["contestant"])))
+    return found
+
+
+def all_rounded(results: dict[str, list[Record]]) -> bool:
+    return all("rounded" in record for found in results.values() for record in found)
+
+
+def introduction(results: dict[str, list[Record]]) -> str:
+    runs = results["runs"]
+    machines = dict.fromkeys(f"{run['machine']}; {run['threads']} threads for all" for run in runs)
+    ours, peers = (
+        versions(run for run in runs if is_ours(run["contestant"]) == wanted) for wanted in (True, False)
+    )
+    data = ", ".join(dict.fromkeys(run["data"] for run in runs))
+    return INTRODUCTION.format(data=data, machine=". ".join(machines), versions=f"{ours}; peers: {peers}")
+
+
+def versions(runs: Iterable[Record]) -> str:
+    found = {package: None for run in runs for package in run["versions"].items()}
+    return ", ".join(f"{name} {version}" for name, version in found)
+
+
+def sections(results: dict[str, list[Record]]) -> dict[str, str]:
+    runs = results["runs"]
+    settings = {run["contestant"]: json.dumps(run["settings"]) for run in runs if run["settings"]}
+    found = {
+        page.SIDE_BY_SIDE: SIDE_BY_SIDE.format(
+            picture=PICTURE,
+            table=table(runs),
+            measured="\n".join([provenance.measured(runs), *notes(runs)]),
+            settings="\n".join(f"- {name}: `{changed}`" for name, changed in settings.items()),
+            threads=" or ".join(dict.fromkeys(f"{run['threads']} threads" for run in runs)),
+        ),
+        page.SEEDS: SEEDS.format(
+            seeds=seeds.table(results["seeds"]), measured=provenance.measured(results["seeds"])
+        ),
+        page.TFIDF: TFIDF.format(tables="\n\n".join(tfidf_tables(results["tfidf"]))),
     }
-    versions = f"{listed['treetop']}; peers: {listed['peers']}"
-    data = ", ".join(dict.fromkeys(run["data"] for run in results["runs"]))
-    return INTRODUCTION.format(data=data, machine=results["machine"], versions=versions)
+    if not all_rounded(results):
+        found[page.GOALS] = GOALS.format(goals=goals.table(results), measured=provenance.measured(runs))
+    return found
 
 
-def sections(results: dict[str, Any]) -> dict[str, str]:
-    settings = "\n".join(
-        f"- {name}: `{json.dumps(values)}`" for name, values in results["settings"].items() if values
-    )
-    measured = provenance.measured("make bench", results["stamps"].values())
-    side_by_side = SIDE_BY_SIDE.format(
-        picture=PICTURE,
-        table=table(results["runs"]),
-        measured=measured,
-        settings=settings,
-        threads=f"{results['threads']} threads",
-    )
-    reached = GOALS.format(goals=goals.table(results), measured=measured)
-    if results.get("seeds"):
-        reached += SEEDS.format(seeds=seeds.table(results["seeds"]), measured=measured)
+def others() -> dict[str, str]:
+    """The sections of other benchmarks."""
     return {
-        page.SIDE_BY_SIDE: side_by_side,
-        page.GOALS: reached,
-        page.TFIDF: TFIDF.format(tables="\n\n".join(tfidf_tables(results))),
+        page.PROFILE: training_profile.section(record_files.with_data(training_profile.SUBJECT)),
+        page.GROWTH: scale.section(record_files.with_data(scale.SUBJECT)[-1]),
+        page.SERVING: serving.section(record_files.with_data(serving.SUBJECT)[-1]),
+        page.LABEL_SEARCH: label_search.section(record_files.with_data(label_search.SUBJECT)[-1]),
     }
 
 
-def tfidf_tables(results: dict[str, Any]) -> Iterator[str]:
-    for timing in results["tfidf"]:
-        yield tfidf.table(timing)
-        yield provenance.measured("make bench", [results["stamps"][timing["data"]]])
+def notes(runs: list[Record]) -> Iterator[str]:
+    """What a record says of its row."""
+    for run in runs:
+        if "note" in run:
+            yield f"The row *{run['data']}, {run['contestant']}* {run['note']}"
+
+
+def tfidf_tables(timings: list[Record]) -> Iterator[str]:
+    for timing in timings:
+        yield tfidf.table(timing["data"], timing)
+        yield provenance.measured([timing])
 
 
 if __name__ == "__main__":

@@ -1,16 +1,16 @@
-"""Runs all contestants on all data sets and writes the measurements as JSON; `make bench` calls it.
+"""Runs all contestants on all data sets and records what it measures; `make bench` calls it.
 
-    python bench/peers/run.py FOLDER… --peers PYTHON [--output FILE] [--only TEXT] [--resume]
+    python bench/peers/run.py FOLDER… --peers PYTHON [--only TEXT] [--resume]
 
 Each FOLDER holds train.jsonl.xz and test.jsonl.xz. On each data set the contestants take turns, each training
 and each prediction in a process of its own. A second round, in another order, repeats the predictions, and
 the training where it was short; the better time of the two counts. Then treetop and PECOS train with several
-seeds. The results of a data set are written when all of it is done; --resume continues with the next one.
+seeds. The records of a data set (bench/records/side-by-side, seeds and tfidf) are written when all of it is
+done, in place of older ones; --resume leaves out the data sets that have records of this commit.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 import tempfile
 import time
@@ -22,9 +22,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import seeds
 import tfidf
 import treetop
-from common import machine, provenance
+from common import machine, provenance, record_files
 from common.options import parser_for
-from contestants import CONTESTANTS, Contestant
+from contestants import CONTESTANTS, Contestant, is_ours
 from measuring import GaveUpError, Prepared, better, measure, prepare
 
 SHORT_S = 10.0
@@ -37,45 +37,33 @@ def main() -> None:
     parser.add_argument(
         "--peers", type=Path, required=True, help="Python interpreter that has the peers installed"
     )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        default=Path(__file__).parents[1] / "results" / "results.json",
-        help="file for the results",
-    )
     parser.add_argument("--only", default="", help="part of a name: run these contestants alone")
     parser.add_argument("--threads", type=int, default=2, help="number of threads")
-    parser.add_argument("--resume", action="store_true", help="keep the data sets already in --output")
+    parser.add_argument("--resume", action="store_true", help="leave out what was recorded at this commit")
     options = parser.parse_args()
 
     chosen = [contestant for contestant in CONTESTANTS if options.only in contestant.name]
-    results: dict[str, Any] = {
-        "machine": machine.describe(options.threads),
-        "versions": machine.versions(options.peers),
-        "threads": options.threads,
-        "settings": {contestant.name: contestant.settings for contestant in chosen},
-        "tfidf": [],
-        "runs": [],
-        "seeds": {},
-        "stamps": {},
-    }
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    if options.resume and options.output.exists():
-        results |= json.loads(options.output.read_text())
+    versions = machine.versions(options.peers)
     for turn, folder in enumerate(options.folders):
-        if folder.name in results["seeds"]:
+        stamp = provenance.this_run()
+        seeds_file = record_files.file_of("seeds", folder.name)
+        done = {record.get("commit") for record in record_files.read(seeds_file)}
+        if options.resume and stamp["commit"] in done:
             continue
-        results["stamps"][folder.name] = provenance.now()
+        common = {"threads": options.threads, "machine": machine.describe_hardware()} | stamp
         print(f"{folder.name}: TF-IDF", flush=True)
-        results["tfidf"].append(tfidf.measure(folder, None, 2, 1))
+        timing = tfidf.measure(folder, None, 2, 1) | common
         with tempfile.TemporaryDirectory() as temporary:
             train, test = (treetop.read(folder / f"{name}.jsonl.xz") for name in ("train", "test"))
             data = prepare(folder.name, train, test, Path(temporary) / folder.name, options.threads)
             taking_part = [contestant for contestant in chosen if contestant.runs_on(folder.name)]
-            results["runs"] += compare(taking_part, data, turn, options.peers, options.threads)
-            results["seeds"][folder.name] = seeds.accuracies(data, options.peers, options.threads)
-        options.output.write_text(json.dumps(results, indent=1))
-    print(options.output)
+            runs = compare(taking_part, data, turn, options.peers, options.threads)
+            several = seeds.records(data, options.peers, options.threads)
+        record_files.write(record_files.file_of("tfidf", folder.name), [timing])
+        measured = [run | {"versions": versions[is_ours(run["contestant"])]} | common for run in runs]
+        record_files.put(record_files.file_of("side-by-side", folder.name), measured, "contestant")
+        record_files.put(seeds_file, [record | common for record in several], "contestant")
+        print(f"{folder.name}: recorded", flush=True)
 
 
 def compare(
@@ -100,7 +88,7 @@ def compare(
             taken = time.perf_counter() - start
             print(f"{data.name}, {contestant.name}: {outcome} ({taken:.0f} s)", flush=True)
     return [
-        {"data": data.name, "contestant": contestant.name} | found[contestant.name]
+        {"contestant": contestant.name, "settings": contestant.settings} | found[contestant.name]
         for contestant in contestants
     ]
 

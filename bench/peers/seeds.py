@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import statistics
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from common.tables import markdown
 from contestants import CONTESTANTS, PECOS, SAME_TREE
@@ -17,12 +19,10 @@ from measuring import METRICS, Prepared, measure
 SEEDS = range(5)
 PAIR = (SAME_TREE, PECOS)
 
-Accuracies = dict[str, list[dict[str, float]]]
-"""The metrics of each contestant, seed by seed."""
 
-
-def accuracies(data: Prepared, peers: Path, threads: int) -> Accuracies:
-    found: Accuracies = {name: [] for name in PAIR}
+def records(data: Prepared, peers: Path, threads: int) -> list[dict[str, Any]]:
+    """Mean and deviation of each contestant's metrics."""
+    found: dict[str, list[dict[str, float]]] = {name: [] for name in PAIR}
     for seed in SEEDS:
         for contestant in CONTESTANTS:
             if contestant.name in PAIR:
@@ -31,22 +31,26 @@ def accuracies(data: Prepared, peers: Path, threads: int) -> Accuracies:
         print(
             f"{data.name}, seed {seed}: P@1", *(f"{found[name][-1]['P@1']:.1f}" for name in PAIR), flush=True
         )
-    return found
+    return [{"contestant": name} | summary(runs) for name, runs in found.items()]
 
 
-def mean(runs: list[dict[str, float]]) -> dict[str, float]:
-    return {name: statistics.fmean(run[name] for run in runs) for name in METRICS}
+def summary(runs: list[dict[str, float]]) -> dict[str, Any]:
+    values = {name: [run[name] for run in runs] for name in METRICS}
+    return {
+        "seeds": len(runs),
+        "mean": {name: statistics.fmean(found) for name, found in values.items()},
+        "deviation": {name: statistics.stdev(found) for name, found in values.items()},
+    }
 
 
-def table(seeds: dict[str, Accuracies]) -> str:
+def table(found: Iterable[dict[str, Any]]) -> str:
     """Mean ± standard deviation."""
     rows = [
-        [data, contestant, *(_spread([run[name] for run in runs]) for name in METRICS)]
-        for data, found in seeds.items()
-        for contestant, runs in found.items()
+        [
+            record["data"],
+            record["contestant"],
+            *(f"{record['mean'][name]:.2f} ± {record['deviation'][name]:.2f}" for name in METRICS),
+        ]
+        for record in found
     ]
     return markdown(("data", "contestant", *METRICS), rows)
-
-
-def _spread(values: list[float]) -> str:
-    return f"{statistics.fmean(values):.2f} ± {statistics.stdev(values):.2f}"

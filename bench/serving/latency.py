@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import numpy as np
 
 import treetop
+from common import provenance
 from common.options import add_settings, named, parser_for
 
 
@@ -57,6 +58,7 @@ def main() -> None:
     parser.add_argument("--most", type=int, help="maximum number of texts; default: all")
     add_settings(parser, "the method, for loading")
     options = parser.parse_args()
+    stamp = provenance.this_run()
 
     texts = treetop.read(options.texts, need_labels=False)[: options.most].texts
     settings = named(options.settings)
@@ -77,6 +79,7 @@ def main() -> None:
             f"{threads} thread{'s' * (threads > 1)}: one text median {median(single):.3f} ms, "
             f"99th percentile {np.percentile(single, 99):.3f} ms; batch {batch:.4f} ms per text"
         )
+    print(f"\n{provenance.measured([stamp])}")
 
 
 if __name__ == "__main__":

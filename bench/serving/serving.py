@@ -27,22 +27,17 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import load
 import treetop
 from common import benchmarks_page as page
-from common import machine, provenance
+from common import machine, provenance, record_files
 from common.options import parser_for
+from common.record_files import Record
 from common.tables import markdown
 from load import Outcome
 
-HEAD = (
-    "phase",
-    "requested/s",
-    "answered/s",
-    "rejected (429)",
-    "errors",
-    "median ms",
-    "p99 ms",
-    "p99.9 ms",
-    "max ms",
-)
+TIMES = {"median ms": 50, "p99 ms": 99, "p99.9 ms": 99.9, "max ms": 100}
+HEAD = ("phase", "requested/s", "answered/s", "rejected (429)", "errors", *TIMES)
+SETTINGS = ("workers", "k", "rate", "seconds")
+STEADY = "steady"
+SUBJECT = "serving"
 OVERLOAD = 8
 SHORT_S = 10
 GOAL_MS = 50
@@ -57,9 +52,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60, help="duration of the steady phase")
     parser.add_argument("--workers", type=int, default=1, help="server processes")
     parser.add_argument("--k", type=int, default=10, help="labels per text")
-    parser.add_argument("--output", type=Path, nargs="*", default=[], help="pages whose section is replaced")
+    parser.add_argument(
+        "--output", type=Path, nargs="*", default=[], help="record it, and replace the section of these pages"
+    )
     options = parser.parse_args()
-    stamp = provenance.now()
+    stamp = {"machine": machine.describe_hardware()} | provenance.this_run()
     texts = list(treetop.read(options.data, split="test", need_labels=False).texts)
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.model
@@ -70,11 +67,11 @@ def main() -> None:
             requests = [load.predict_request("127.0.0.1", port, text, options.k) for text in texts]
             phases = {
                 "warm-up": (options.rate / 2, SHORT_S / 2),
-                "steady": (options.rate, options.seconds),
+                STEADY: (options.rate, options.seconds),
                 "overload": (OVERLOAD * options.rate, SHORT_S),
                 "right after": (options.rate, SHORT_S),
             }
-            rows = []
+            rows = {}
             for name, (rate, seconds) in phases.items():
                 before = cpu_seconds(process)
                 outcome = load.run("127.0.0.1", port, requests, rate, seconds)
@@ -85,31 +82,47 @@ def main() -> None:
                     f"{1000 * used / outcome.requested:.3f} CPU ms per request",
                     flush=True,
                 )
-                rows.append(row(name, rate, outcome))
-                if name == "steady":
-                    steady = outcome
+                rows[name] = measured_row(rate, outcome)
+                if name == STEADY:
                     memory = resident(process)
-    met = steady.errors == 0 and not steady.statuses[429] and steady.percentile(99) < GOAL_MS
-    command = (
-        f"python bench/serving/serving.py {options.data} --rate {options.rate:g} "
-        f"--seconds {options.seconds:g} --workers {options.workers} "
-        "--output docs/benchmarks.md docs/serving.md"
-    )
-    section = (
-        f"Single texts of {options.data.name} to `treetop serve` with xr-linear ({options.workers} worker"
-        f"{'s' * (options.workers > 1)}, k = {options.k}), with the load generator on the same machine: "
-        f"{machine.describe_hardware()}. Requests are sent at random times at the given rate, and latency "
-        "counts from the moment a request was due. "
-        f"The goal of {options.rate:,.0f} requests per second for {options.seconds:.0f} s with a 99th "
-        f"percentile under {GOAL_MS} ms and no errors is {'met' if met else 'NOT met'}. "
-        f"Memory of the server after the steady phase: {memory / 1e6:.0f} MB.\n\n"
-        f"{COMMENT}\n```sh\n{command}\n```\n\n"
-        f"{markdown(HEAD, rows)}\n\n{provenance.measured('bench/serving/serving.py', [stamp])}"
-    )
-    print(section)
+    settings = {name: getattr(options, name) for name in SETTINGS}
+    record = settings | {"memory_bytes": memory, "phases": rows} | stamp
+    text = section({"data": options.data.name} | record)
+    print(text)
+    if options.output:
+        record_files.put(record_files.file_of(SUBJECT, options.data.name), [record], *SETTINGS)
     for output in options.output:
-        put(output, section)
-    sys.exit(0 if met else 1)
+        put(output, text)
+    sys.exit(0 if met(record) else 1)
+
+
+def met(record: Record) -> bool:
+    steady = record["phases"][STEADY]
+    return not steady["errors"] and not steady["rejected (429)"] and bool(steady["p99 ms"] < GOAL_MS)
+
+
+def section(record: Record) -> str:
+    data, rate, seconds, workers = (record[name] for name in ("data", "rate", "seconds", "workers"))
+    command = (
+        f"python bench/serving/serving.py ../shared/data/{data} --rate {rate:g} --seconds {seconds:g} "
+        f"--workers {workers} --output docs/benchmarks.md docs/serving.md"
+    )
+    return (
+        f"Single texts of {data} to `treetop serve` with xr-linear ({workers} worker"
+        f"{'s' * (workers > 1)}, k = {record['k']}), with the load generator on the same machine: "
+        f"{record['machine']}. Requests are sent at random times at the given rate, and latency "
+        "counts from the moment a request was due. "
+        f"The goal of {rate:,.0f} requests per second for {seconds:.0f} s with a 99th "
+        f"percentile under {GOAL_MS} ms and no errors is {'met' if met(record) else 'NOT met'}. "
+        f"Memory of the server after the steady phase: {record['memory_bytes'] / 1e6:.0f} MB.\n\n"
+        f"{COMMENT}\n```sh\n{command}\n```\n\n"
+        f"{markdown(HEAD, rows(record))}\n\n{provenance.measured([record])}"
+    )
+
+
+def rows(record: Record) -> Iterator[list[str]]:
+    for phase, found in record["phases"].items():
+        yield [phase, *(f"{found[name]:,.{1 if name in TIMES else 0}f}" for name in HEAD[1:])]
 
 
 def put(target: Path, section: str) -> None:
@@ -143,17 +156,13 @@ def served(folder: Path, workers: int) -> Iterator[tuple[int, int]]:
         process.wait(60)
 
 
-def row(name: str, rate: float, outcome: Outcome) -> list[str]:
-    answered = outcome.statuses[200] / outcome.seconds
-    times = [f"{outcome.percentile(share):,.1f}" for share in (50, 99, 99.9, 100)]
-    return [
-        name,
-        f"{rate:,.0f}",
-        f"{answered:,.0f}",
-        f"{outcome.statuses[429]:,}",
-        f"{outcome.errors:,}",
-        *times,
-    ]
+def measured_row(rate: float, outcome: Outcome) -> dict[str, float]:
+    return {
+        "requested/s": rate,
+        "answered/s": outcome.statuses[200] / outcome.seconds,
+        "rejected (429)": outcome.statuses[429],
+        "errors": outcome.errors,
+    } | {name: outcome.percentile(share) for name, share in TIMES.items()}
 
 
 def summary(outcome: Outcome) -> str:

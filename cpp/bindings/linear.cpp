@@ -9,6 +9,7 @@
 
 #include "arrays.hpp"
 #include "clustering.hpp"
+#include "label_graph.hpp"
 #include "label_vectors.hpp"
 #include "level.hpp"
 #include "ranking.hpp"
@@ -99,21 +100,42 @@ void bind_linear(nb::module_& module) {
         "aggregate",
         [](In<std::int64_t> label_indptr, In<std::int32_t> documents, In<float> label_weights,
            In<std::int64_t> indptr, In<std::int32_t> indices, In<float> data, std::int64_t features,
-           std::int64_t size, std::int32_t min_documents, int threads, nb::object progress) {
+           std::int64_t size, std::int32_t min_documents, bool unit, int threads, nb::object progress) {
             const Csr x = csr(indptr, indices, data, features);
             const Csr labels = csr(label_indptr, documents, label_weights, x.rows);
             PythonMonitor monitor(progress);
             OwnedCsr result;
             {
                 nb::gil_scoped_release free;
-                result = aggregate(labels, x, {size, min_documents}, threads, &monitor);
+                result = aggregate(labels, x, {size, min_documents, unit}, threads, &monitor);
             }
             return std::make_tuple(give(std::move(result.indptr)), give(std::move(result.indices)),
                                    give(std::move(result.data)));
         },
         nb::arg("label_indptr"), nb::arg("documents"), nb::arg("label_weights"), nb::arg("indptr"),
         nb::arg("indices"), nb::arg("data"), nb::arg("features"), nb::arg("size"), nb::arg("min_documents"),
-        nb::arg("threads"),
+        nb::arg("unit"), nb::arg("threads"), nb::arg("progress").none() = nb::none());
+
+    module.def(
+        "label_graph",
+        [](In<std::int64_t> label_indptr, In<std::int32_t> documents, In<std::int64_t> document_indptr,
+           In<std::int32_t> labels, int hops, double restart, int neighbours, std::uint64_t seed, int threads,
+           nb::object progress) {
+            const auto count = static_cast<std::int64_t>(label_indptr.size()) - 1;
+            const Pattern labels_of = pattern(document_indptr, labels, count);
+            const Pattern documents_of = pattern(label_indptr, documents, labels_of.rows);
+            require(documents_of.nnz() == labels_of.nnz(), "one matrix must be the transpose of the other");
+            PythonMonitor monitor(progress);
+            OwnedCsr graph;
+            {
+                nb::gil_scoped_release free;
+                graph = label_graph(documents_of, labels_of, {hops, restart, neighbours, seed, threads}, &monitor);
+            }
+            return std::make_tuple(give(std::move(graph.indptr)), give(std::move(graph.indices)),
+                                   give(std::move(graph.data)));
+        },
+        nb::arg("label_indptr"), nb::arg("documents"), nb::arg("document_indptr"), nb::arg("labels"), nb::arg("hops"),
+        nb::arg("restart"), nb::arg("neighbours"), nb::arg("seed"), nb::arg("threads"),
         nb::arg("progress").none() = nb::none());
 
     module.def(

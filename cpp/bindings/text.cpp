@@ -20,9 +20,10 @@ struct TfidfOptions {
 
 Analyzer analyzer_named(const std::string& name) {
     if (name == "word") return Analyzer::word;
+    if (name == "blank") return Analyzer::blank;
     if (name == "char") return Analyzer::chars;
     if (name == "char_wb") return Analyzer::char_wb;
-    throw std::invalid_argument("analyzer must be word, char or char_wb");
+    throw std::invalid_argument("analyzer must be word, blank, char or char_wb");
 }
 
 Idf idf_named(const std::optional<std::string>& name) {

@@ -47,6 +47,7 @@ int main() {
     // A capital sigma at the end of a word and within one.
     CHECK(fitted_terms({"\xCE\xA3\xCE\x91\xCE\xA3"}, {}) == Terms{"\xCF\x83\xCE\xB1\xCF\x82"});
     CHECK(fitted_terms({"aa bb cc"}, {Analyzer::word, true, 2, 3}) == (Terms{"aa bb", "aa bb cc", "bb cc"}));
+    CHECK(fitted_terms({"a-\tB  c"}, {Analyzer::blank, false, 1, 2, 1}) == (Terms{"a-\tB", "a-\tB c", "c"}));
     CHECK(fitted_terms({"a \n b"}, {Analyzer::chars, true, 2, 3}) == (Terms{" b", "a ", "a b"}));
     CHECK(fitted_terms({"ab c"}, {Analyzer::char_wb, true, 4, 5}) == (Terms{" ab ", " c "}));
     // Bytes that are not UTF-8, cut short at the end too, are replacement characters.

@@ -21,7 +21,7 @@ def _tables(methods: list[str]) -> Iterator[str]:
     for name in methods:
         method = method_class(name)
         yield f"## All settings of {name}\n"
-        yield f"`{name}`, in Python `treetop.{METHODS[name][1]}`: {METHODS[name][2]}.\n"
+        yield f"`{name}`, in Python `treetop.{METHODS[name].class_name}`: {METHODS[name].summary}.\n"
         yield "| setting | type | default | meaning |"
         yield "|---|---|---|---|"
         for setting in method.config_class().settings():

@@ -26,6 +26,7 @@ _HOMES = {
     "compare": ".comparison",
     "evaluate": ".metrics",
     "load": ".methods",
+    "load_pecos": ".methods.pecos",
     "make": ".methods",
     "read": ".data",
     "tune": ".tuning",

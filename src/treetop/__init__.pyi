@@ -24,6 +24,7 @@ from .methods.kim_cnn import KimCNNSoftmax as KimCNNSoftmax
 from .methods.lightxml import LightXML as LightXML
 from .methods.neighbours import NearestNeighbours as NearestNeighbours
 from .methods.parabel import Parabel as Parabel
+from .methods.pecos import load_pecos as load_pecos
 from .methods.plt import PLT as PLT
 from .methods.x_transformer import XTransformer as XTransformer
 from .methods.xml_cnn import XMLCNN as XMLCNN

@@ -56,6 +56,19 @@ def aggregate(
     features: int,
     size: int,
     min_documents: int,
+    unit: bool,
+    threads: int,
+    progress: Progress = None,
+) -> tuple[_I64, _I32, _F32]: ...
+def label_graph(
+    label_indptr: _I64,
+    documents: _I32,
+    document_indptr: _I64,
+    labels: _I32,
+    hops: int,
+    restart: float,
+    neighbours: int,
+    seed: int,
     threads: int,
     progress: Progress = None,
 ) -> tuple[_I64, _I32, _F32]: ...

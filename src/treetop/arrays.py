@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import struct
+import tokenize
+import zipfile
+import zlib
 from collections.abc import Mapping
 from typing import BinaryIO
 
@@ -9,6 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import ModelError
+
+UNREADABLE = (
+    *(OSError, EOFError, MemoryError, OverflowError, RuntimeError),
+    *(ValueError, TypeError, LookupError, AttributeError, SyntaxError),
+    *(tokenize.TokenError, struct.error, zlib.error, zipfile.BadZipFile),
+)
+"""What numpy and scipy raise for a file of arrays that is damaged, or is none."""
 
 
 def with_prefix(prefix: str, arrays: Mapping[str, npt.NDArray]) -> dict[str, npt.NDArray]:

@@ -19,18 +19,21 @@ import numpy as np
 import numpy.typing as npt
 
 from .arrays import typed
+from .deprecation import renamed_names
 from .errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-DEPTH = 20
+CALIBRATED_LABELS = 20
 """Number of predicted labels per held-out text to fit a map on."""
 SMALLEST, MARGIN = 1e-30, 1e-6
 """Smallest distance of scores from 0 and from 1 when taking log-odds."""
 NOT_A_CALIBRATION = "the calibration is not a non-decreasing map to probabilities; calibrate the model again"
 Floats = npt.NDArray[np.float64]
 Scores = npt.NDArray[np.float32]
+
+__getattr__ = renamed_names(__name__, __name__, {"DEPTH": "CALIBRATED_LABELS"})
 
 
 class Calibration(ABC):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import math
+import os
 import re
 import types
 import typing
@@ -287,6 +288,8 @@ def _convert_scalar(value: Any, kind: type) -> Any:
         if kind is int:
             return number if isinstance(value, str) or number == value else None
         return number if math.isfinite(number) else None
+    if kind is str and isinstance(value, os.PathLike):
+        return os.fspath(value)
     if kind is str or issubclass(kind, Config):
         return value if isinstance(value, kind) else None
     return None

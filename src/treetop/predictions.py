@@ -19,6 +19,7 @@ from scipy import sparse
 from . import _native
 from .data.files import Input, Output
 from .errors import ConfigError, DataError, MissingExtraError, TreetopError
+from .sparse import listed
 from .strings import Strings, StringsBuilder
 
 Rows = npt.NDArray[np.int64] | slice | Sequence[int]
@@ -149,6 +150,10 @@ class Predictions:
         check_threshold(threshold)
         return self._keep(self.scores > threshold)
 
+    def without(self, pairs: sparse.csr_matrix) -> Predictions:
+        """The same rankings without the entries of an examples × labels matrix, whose columns ascend."""
+        return self._keep(~listed(self.indptr, self.indices, pairs))
+
     def aligned_to(self, labels: Strings) -> Predictions:
         """The same rankings with the label ids of ``labels``; other labels follow after them."""
         if self.labels is labels or self.labels == labels:
@@ -230,7 +235,7 @@ class Predictions:
         """Reads the output of `write` from a path, ``-`` for standard input, or an open text file.
 
         The vocabulary is the sorted set of labels in the file; `aligned_to` maps it onto a model's. Labels
-        are sorted by decreasing score where necessary.
+        are sorted by decreasing score where necessary. Lines without ids are in the order of the examples.
         """
         if source == "-":
             source = sys.stdin
@@ -305,7 +310,7 @@ def _indptr(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 def _read_json_lines(cls: type[Predictions], lines: Iterable[str], source: str) -> Predictions:
     codes: dict[str, int] = {}
-    ids, numbered = StringsBuilder(), True
+    ids, numbered, unnamed = StringsBuilder(), True, False
     counts: Any = array("q")
     indices: Any = array("i")
     scores: Any = array("f")
@@ -314,7 +319,10 @@ def _read_json_lines(cls: type[Predictions], lines: Iterable[str], source: str) 
             continue
         place = f"{source}, line {number}"
         identity, labels = _parse_line(line, place)
-        numbered = numbered and identity == len(ids) and isinstance(identity, int)
+        unnamed = unnamed if len(ids) else identity is None
+        if (identity is None) != unnamed:
+            raise DataError(f"{place}, field id: all lines need one, or none; add or remove it")
+        numbered = numbered and (unnamed or (identity == len(ids) and isinstance(identity, int)))
         ids.append(str(identity))
         for label, score in labels:
             indices.append(codes.setdefault(label, len(codes)))
@@ -335,7 +343,8 @@ def _read_json_lines(cls: type[Predictions], lines: Iterable[str], source: str) 
     )
 
 
-def _parse_line(line: str, place: str) -> tuple[str | int, list[tuple[str, float]]]:
+def _parse_line(line: str, place: str) -> tuple[str | int | None, list[tuple[str, float]]]:
+    """The id, or None, and the labels with their scores."""
     try:
         record = json.loads(line)
     except json.JSONDecodeError as error:
@@ -348,7 +357,7 @@ def _parse_line(line: str, place: str) -> tuple[str | int, list[tuple[str, float
             f" not {line.strip()[:40]}"
         )
     identity = record.get("id")
-    if isinstance(identity, bool) or not isinstance(identity, (str, int)):
+    if isinstance(identity, bool) or ("id" in record and not isinstance(identity, (str, int))):
         raise DataError(f"{place}, field id: expected a string or a number, not {identity!r}")
     labels = record.get("labels")
     if not isinstance(labels, list):

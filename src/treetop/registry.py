@@ -12,6 +12,8 @@ class Entry(NamedTuple):
     """Its file in `treetop.methods`, without ``.py``."""
     class_name: str
     summary: str
+    combines_models: bool = False
+    """Whether it combines models of other methods: it is neither tuned nor among all methods compared."""
 
 
 METHODS: dict[str, Entry] = {
@@ -51,5 +53,13 @@ METHODS: dict[str, Entry] = {
     "attention-xml": Entry(
         "attention_xml", "AttentionXML", "every label attends to the words of a text in its own way"
     ),
-    "ensemble": Entry("ensemble", "Ensemble", "several models of any methods, their ranked lists combined"),
+    "ensemble": Entry(
+        "ensemble",
+        "Ensemble",
+        "several models of any methods, their ranked lists combined",
+        combines_models=True,
+    ),
 }
+
+SINGLE_METHODS = tuple(name for name, entry in METHODS.items() if not entry.combines_models)
+"""Names of the methods that train one model."""

@@ -1,17 +1,41 @@
-"""Operations on CSR matrices."""
+"""Operations on CSR matrices, and reading of those that scipy saved."""
 
 from __future__ import annotations
 
+import os
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from . import _native
+from .arrays import UNREADABLE
+from .errors import DataError
+from .machine import thread_count
+
 CsrArrays = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]
 """``indptr, indices, data`` as the native core takes them, with ascending indices in every row. Making a
 matrix of them takes longer than ranking the labels of one text."""
 Rows: TypeAlias = "sparse.csr_matrix | CsrArrays"
+
+
+def read_npz(path: str | os.PathLike[str]) -> Any:
+    """The sparse matrix that ``scipy.sparse.save_npz`` wrote: CSC as CSC, any other as CSR.
+
+    Shape, pointers and indices are checked; entries keep their order. Pickled objects are rejected.
+    """
+    try:
+        matrix = sparse.load_npz(path)  # allow_pickle is off
+        if matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
+            raise ValueError(f"{matrix.ndim} dimensions, values of the type {matrix.dtype}")
+        matrix = sparse.csc_matrix(matrix) if matrix.format == "csc" else sparse.csr_matrix(matrix)
+        matrix.check_format(full_check=True)
+    except UNREADABLE as error:
+        raise DataError(
+            f"{path}: not a sparse matrix saved by scipy ({error}); write it with scipy.sparse.save_npz"
+        ) from None
+    return matrix
 
 
 def csr_arrays(matrix: Rows) -> CsrArrays:
@@ -50,11 +74,42 @@ def around(
     return matrix
 
 
+def frozen(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
+    """The same matrix, valid for a `Dataset`, made read-only: it is not checked again."""
+    for array in (matrix.indices, matrix.data):
+        array.flags.writeable = False
+    matrix.checked = True
+    return matrix
+
+
 def is_checked(matrix: Any) -> bool:
-    """Whether the matrix comes from `around`, checked and read-only."""
+    """Whether the matrix comes from `around` or `frozen`, checked and read-only."""
     if not getattr(matrix, "checked", False):
         return False
     return not (matrix.indices.flags.writeable or matrix.data.flags.writeable)
+
+
+def listed(
+    indptr: npt.NDArray[Any], indices: npt.NDArray[np.int32], pairs: sparse.csr_matrix
+) -> npt.NDArray[np.bool_]:
+    """For each entry (row, column) of a matrix: is it an entry of ``pairs``, whose columns ascend?"""
+    found: npt.NDArray[np.uint8] = _native.hits(
+        np.ascontiguousarray(pairs.indptr, np.int64),
+        np.ascontiguousarray(pairs.indices, np.int32),
+        np.ascontiguousarray(indptr, np.int64),
+        np.ascontiguousarray(indices, np.int32),
+        thread_count(0),
+    )
+    return found.view(np.bool_)
+
+
+def without_entries(matrix: sparse.csr_matrix, pairs: sparse.csr_matrix) -> sparse.csr_matrix:
+    """The entries of a matrix that are not entries of ``pairs``, whose columns ascend."""
+    kept = ~listed(matrix.indptr, matrix.indices, pairs)
+    before = np.append(0, np.cumsum(kept))
+    return sparse.csr_matrix(
+        (matrix.data[kept], matrix.indices[kept], before[matrix.indptr]), shape=matrix.shape
+    )
 
 
 def transpose(matrix: sparse.csr_matrix) -> sparse.csr_matrix:

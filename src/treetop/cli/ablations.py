@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .options import Json
 from .output import heading, show, show_json, show_table
+from .published import score_text
 from .reporter import note
+
+if TYPE_CHECKING:
+    from ..ablations import Ablation
 
 
 def ablation_names() -> list[str]:
@@ -22,7 +26,9 @@ def ablation_names() -> list[str]:
 Name = Annotated[
     str | None,
     typer.Argument(
-        metavar="[ABLATION]", autocompletion=ablation_names, help="Ablation whose rows and claims to show."
+        metavar="[ABLATION[/DATA]]",
+        autocompletion=ablation_names,
+        help="Ablation whose rows and claims to show; with DATA, its scores on another data set.",
     ),
 ]
 
@@ -48,11 +54,32 @@ def ablations(name: Name = None, json: Json = False) -> None:
     heading(ablation.title)
     show(f"{ablation.source}\n{ablation.note}\n")
     rows = [("all rows", "", settings_text(ablation.settings))]
-    rows += [(row.name, row.method, settings_text(row.settings)) for row in ablation.rows]
+    rows += [(row.name, row.method or "published only", settings_text(row.settings)) for row in ablation.rows]
     show_table(rows, ("row", "method", "settings"))
+    for setting, what in ablation.needs.items():
+        show(f"\nNeeds {what}: --set {setting}=…")
+    if ablation.recipe is not None:
+        show(f"\nNAME/DATA has the settings of the recipe {ablation.recipe}/DATA, too.")
+    _show_published(ablation)
     show()
     claims = [(claim.says, claim.first, claim.expects, claim.second) for claim in ablation.claims]
     show_table(claims, ("claim", "first", "is", "second"))
+
+
+def _show_published(ablation: Ablation) -> None:
+    metrics = list(dict.fromkeys(name for scores in ablation.published.values() for name in scores))
+    if not metrics:
+        return
+    show()
+    heading(f"published on {ablation.published_on}")
+    rows = [
+        [name, *(score_text(scores.get(metric)) for metric in metrics)]
+        for name, scores in ablation.published.items()
+    ]
+    show_table(rows, ["row", *metrics], right=range(1, len(metrics) + 1))
+    if len(ablation.data_sets) > 1:
+        known = ", ".join(ablation.data_sets)
+        show(f"Data sets: {known}. Show another: treetop ablations {ablation.name}/DATA")
 
 
 def studies(name: Name = None, json: Json = False) -> None:

@@ -68,10 +68,10 @@ def compare(
     ablation: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME",
+            metavar="NAME[/DATA]",
             autocompletion=ablation_names,
-            help="Published ablation: variants with claims to test; may be repeated. treetop ablations lists"
-            " them.",
+            help="Published ablation: variants with claims to test; may be repeated. NAME/DATA is one as"
+            " published on a data set. treetop ablations lists them.",
         ),
     ] = None,
     study: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
@@ -97,6 +97,14 @@ def compare(
             metavar="FRACTION",
             help="Share of the training data to hold out and evaluate on.",
             show_default=f"{HELD_OUT} if DATA is a file and there is no --test",
+        ),
+    ] = None,
+    relative_to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VARIANT",
+            help="Add each variant's improvement over this one, in percent.",
+            show_default=False,
         ),
     ] = None,
     group: Group = None,
@@ -143,6 +151,9 @@ def compare(
         note("--study is now --ablation")
     chosen = [load_ablation(name) for name in [*(ablation or ()), *(study or ())]]
     variants = _variants(methods, variant or (), chosen, parse_settings(settings))
+    if relative_to is not None and relative_to not in [item.name for item in variants]:
+        names = ", ".join(item.name for item in variants)
+        raise ConfigError(f"--relative-to: there is no variant {relative_to!r}; choose from {names}")
     train, held_out = _read_data(data, test, validation, group, label_texts, reading)
     comparison = run_comparison(
         variants,
@@ -159,6 +170,8 @@ def compare(
     content = comparison.to_dict()
     if found:
         content["claims"] = {one.name: [item.to_dict() for item in several] for one, several in found}
+    if relative_to is not None:
+        content["relative_to"] = {relative_to: comparison.relative_to(relative_to)}
     if report is not None and alone:
         write_text(report, _page(comparison, found))
         note(f"{report}: {_size(comparison)}")
@@ -167,7 +180,7 @@ def compare(
     if json:
         show_json(content)
     else:
-        _print(comparison, found)
+        _print(comparison, found, relative_to)
 
 
 def _variants(
@@ -199,15 +212,17 @@ def _read_data(
     reading: LabelledReading,
 ) -> tuple[Dataset, Dataset]:
     """The training data and the test data."""
+    from ..data.held_out import hold_out
+
     if test is not None and validation is not None:
         raise ConfigError("--test and --validation cannot be combined: give one of them")
-    if test is None and validation is None and holds_splits(data):
+    if test is None and validation is None and holds_splits(data, reading.format):
         test = data
     train = reading.read(data, usual_split="train", group=group, label_texts=label_texts)
     if test is not None:
         return train, reading.read_beside(test, "test")
     fraction = HELD_OUT if validation is None else validation
-    return train.split(fraction, by_group=group is not None)
+    return hold_out(train, fraction, 0, "comparison")
 
 
 def _write(folder: Path, comparison: Comparison, found: Verdicts, content: Mapping[str, Any]) -> None:
@@ -245,12 +260,16 @@ def _page(comparison: Comparison, found: Verdicts) -> str:
     return to_html(report_page(evidence_of_comparison(comparison), title=title, ablations=found))
 
 
-def _print(comparison: Comparison, found: Verdicts) -> None:
+def _print(comparison: Comparison, found: Verdicts, relative_to: str | None) -> None:
     from ..ablations.verdicts import summary
-    from ..report.comparison_tables import claim_cells, results_table
+    from ..report.comparison_tables import claim_cells, relative_table, results_table
 
     header, rows = results_table(comparison)
     show_table(rows, header, right=range(1, len(header)))
+    if relative_to is not None:
+        show()
+        header, rows = relative_table(comparison, relative_to)
+        show_table(rows, header, right=range(1, len(header)))
     columns = ("claim", "metric", "published", "here", "outcome")
     for ablation, verdicts in found:
         show()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,9 @@ from ..units import counted
 from .options import Group, LabelledReading, LabelTexts, Weight, format_names
 from .output import check_output
 from .reporter import note
+
+if TYPE_CHECKING:
+    from ..data import Dataset
 
 
 def convert(
@@ -52,4 +55,13 @@ def convert(
     examples = reading.read(data, group=group, weight=weight, label_texts=label_texts, need_labels=False)
     with step(f"Writing {output.name}"):
         write(examples, output, format=to, split=to_split)
-    note(f"{output}: {counted(len(examples), 'example')}")
+    note_written(examples, output, to)
+
+
+def note_written(examples: Dataset, path: Path, format: str | None = None) -> None:
+    """Notes how many examples were written, and what the format left out."""
+    from ..data.writing import left_out
+
+    missing = left_out(examples, path, format)
+    without = f" without {', '.join(missing)} (arrays would keep them)" if missing else ""
+    note(f"{path}: {counted(len(examples), 'example')}{without}")

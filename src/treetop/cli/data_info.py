@@ -68,6 +68,11 @@ def _sizes(s: Statistics) -> list[tuple[str, str]]:
             rows.append(("relevance of labels", f"{s.relevance[0]:g} to {s.relevance[1]:g}"))
     else:
         rows.append(("labels", "none"))
+    own = [kind for kind, there in (("texts", s.label_texts), ("features", s.label_features)) if there]
+    if own:
+        rows.append(("labels have", " and ".join(own)))
+    if s.excluded_pairs:
+        rows.append(("pairs left out of evaluation", f"{s.excluded_pairs:,}"))
     if s.words_per_text is not None:
         rows += [
             ("words per text", _summary(s.words_per_text)),
@@ -87,4 +92,7 @@ def _comparison(c: DatasetComparison) -> list[tuple[str, str]]:
         rows.append(("texts in both", f"{c.duplicate_texts:,}"))
     occurrences = counted(c.unseen_occurrences, "occurrence")
     unseen = f"{c.unseen_labels:,} ({occurrences}, {100 * c.unseen_share:.1f} %)"
-    return [*rows, ("unseen labels", unseen)]
+    rows.append(("unseen labels", unseen))
+    if c.excluded_pairs:
+        rows.append(("pairs left out of evaluation", f"{c.excluded_pairs:,}"))
+    return rows

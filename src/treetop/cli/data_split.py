@@ -9,10 +9,9 @@ import typer
 
 from ..errors import ConfigError
 from ..progress import step
-from ..units import counted
+from .data_convert import note_written
 from .options import Group, LabelledReading, Weight
 from .output import check_output
-from .reporter import note
 
 
 def split(
@@ -43,4 +42,4 @@ def split(
     for part, path in zip(parts, (output_train, output_test), strict=True):
         with step(f"Writing {path.name}"):
             write(part, path)
-        note(f"{path}: {counted(len(part), 'example')}")
+        note_written(part, path)

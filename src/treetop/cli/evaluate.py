@@ -12,9 +12,12 @@ import typer
 
 from ..errors import ConfigError
 from ..progress import step
+from ..units import counted
 from .options import Device, Int8, Ks, LabelledReading, RecipeName, Threads, load_model
 from .output import check_output, heading, show, show_table, to_json, write_text
-from .published import note_published, scores_table
+from .predicted import read_predictions
+from .published import comparable, note_published, scores_table
+from .reporter import note
 
 if TYPE_CHECKING:
     from ..data import Dataset
@@ -25,7 +28,10 @@ if TYPE_CHECKING:
 
 def evaluate(
     evaluated: Annotated[
-        Path, typer.Argument(metavar="MODEL|PREDICTIONS", help="Model folder, or output of predict.")
+        Path,
+        typer.Argument(
+            metavar="MODEL|PREDICTIONS", help="Model folder, output of predict, or .npz scores of PECOS."
+        ),
     ],
     data: Annotated[Path, typer.Argument(metavar="TEST", help="Labelled test texts or features.")],
     *,
@@ -86,6 +92,14 @@ def evaluate(
         bool,
         typer.Option("--card", help="Save the main metrics in MODEL, for the model card of treetop serve."),
     ] = False,
+    label_names: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Names of the label columns of an .npz file, one on each line.",
+            show_default="the labels of TEST",
+        ),
+    ] = None,
     threads: Threads = None,
     device: Device = None,
     int8: Int8 = None,
@@ -100,12 +114,19 @@ def evaluate(
         raise ConfigError(f"--card: {evaluated} is not a model folder: give one, or leave out --card")
     wanted = parse_ks(ks)
     to_match = _recipe(evaluated, recipe) if published or recipe is not None else None
+    rows = [] if to_match is None else comparable(to_match, _manifest(evaluated))
     usual = "0.55,1.5" if to_match is None else to_match.data_set.name
     constants = parse_propensity(usual if propensity is None else propensity)
     truth = reading.read(data, usual_split="test")
     depth, how = max(wanted), {"threads": threads, "device": device, "int8": int8}
-    predictions, known = _predictions(evaluated, truth, depth, **how)
-    other = None if against is None else _predictions(against, truth, depth, **how)[0]
+
+    def predicted(place: Path) -> tuple[Predictions, dict[str, Any]]:
+        if place.is_dir():
+            return _predict(place, truth, depth, **how)
+        return read_predictions(place, truth, data, reading, label_names), {}
+
+    predictions, known = predicted(evaluated)
+    other = None if against is None else predicted(against)[0]
     if train is not None:
         known = {"train": reading.read_beside(train, "train")}
     options: Any = {"ks": wanted, "propensity": constants, "threshold": threshold} | known
@@ -125,16 +146,20 @@ def evaluate(
     if json is not None:
         content = _as_json(values, intervals, buckets, differences)
         if to_match is not None:
-            content["published"] = [row.to_dict() for row in to_match.published]
+            content["published"] = [row.to_dict() for row in rows]
+        if truth.excluded_pairs:
+            content["excluded_pairs"] = truth.excluded_pairs
         write_text(json, to_json(content) + "\n")
     if json is None or str(json) != "-":
         _print(values.table(), intervals, buckets, differences)
-        if to_match is not None and to_match.published:
+        if to_match is not None and rows:
             show()
             heading(f"published: {to_match.name}")
-            scores_table(to_match.published, values)
+            scores_table(rows, values)
+    if truth.excluded_pairs:
+        note(f"{counted(truth.excluded_pairs, 'pair')} of a text and a label left out of the evaluation")
     if to_match is not None:
-        note_published(to_match, len(truth))
+        note_published(to_match, rows, len(truth))
     if card:
         from ..serve.card import measure
 
@@ -144,14 +169,14 @@ def evaluate(
 def _recipe(evaluated: Path, name: str | None) -> Recipe:
     """The recipe of that name, or the recipe the model was trained with."""
     from ..recipes import find_recipe
-    from ..store import read_manifest
 
-    if name is None and not evaluated.is_dir():
-        raise ConfigError(
-            f"--published: {evaluated} is not a model; name the recipe with --recipe METHOD/DATA"
-        )
     if name is None:
-        name = read_manifest(evaluated)["data"].get("recipe")
+        manifest = _manifest(evaluated)
+        if manifest is None:
+            raise ConfigError(
+                f"--published: {evaluated} is not a model; name the recipe with --recipe METHOD/DATA"
+            )
+        name = manifest["data"].get("recipe")
     if name is None:
         raise ConfigError(
             f"--published: {evaluated} was not trained with a recipe; name one with --recipe METHOD/DATA"
@@ -159,19 +184,19 @@ def _recipe(evaluated: Path, name: str | None) -> Recipe:
     return find_recipe(name)
 
 
-def _predictions(
-    evaluated: Path, truth: Dataset, depth: int, **how: Any
-) -> tuple[Predictions, dict[str, Any]]:
-    """The predictions, and the label counts and size of the training data if known."""
-    from ..predictions import Predictions
+def _manifest(evaluated: Path) -> dict[str, Any] | None:
+    """The manifest of a model folder; None for a file of predictions."""
+    from ..store import read_manifest
 
-    if not evaluated.is_dir():
-        with step(f"Reading {evaluated.name}"):
-            return Predictions.read(evaluated), {}
+    return read_manifest(evaluated) if evaluated.is_dir() else None
+
+
+def _predict(evaluated: Path, truth: Dataset, depth: int, **how: Any) -> tuple[Predictions, dict[str, Any]]:
+    """The predictions of a model, and the label counts and size of its training data if known."""
     model = load_model(evaluated, **how)
     with step("Predicting"):
         predictions = model.predict(truth, min(depth, len(model.label_counts)))
-    return predictions, {"train_counts": model.label_counts, "n_train": model.statistics["examples"]}
+    return predictions, model.training_counts
 
 
 def parse_ks(text: str) -> tuple[int, ...]:

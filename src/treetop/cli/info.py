@@ -14,7 +14,6 @@ from .reporter import duration
 
 if TYPE_CHECKING:
     from ..methods import Method
-    from ..methods.ensemble import Ensemble
     from ..tree import LabelTree
 
 
@@ -25,23 +24,23 @@ def info(
 ) -> None:
     """Show a model's method, changed settings, training data, size and label tree."""
     from ..methods import load
-    from ..methods.ensemble import Ensemble
+    from ..methods.pecos import is_pecos
     from ..store import read_manifest
 
     classifier = load(model, verify=False)
-    label_tree: LabelTree | None = getattr(classifier, "tree", None)
+    label_tree = classifier.tree
     facts: dict[str, Any] = {
         "model": str(model),
         "method": classifier.name,
-        "treetop": read_manifest(model)["treetop"],
+        "treetop": None if is_pecos(model) else read_manifest(model)["treetop"],
         "bytes": sum(path.stat().st_size for path in model.rglob("*") if path.is_file()),
         "changed_settings": classifier.config.changed(),
         "data": classifier.statistics,
         "calibration": classifier.statistics.get("calibration"),
         "tree": None if label_tree is None else label_tree.sizes,
     }
-    if isinstance(classifier, Ensemble):
-        facts["members"] = _members(classifier)
+    if members := classifier.weighted_members:
+        facts["members"] = [_member_facts(member, weight) for member, weight in members]
     picture = [] if label_tree is None or not tree else list(_picture(classifier, label_tree))
     if json:
         show_json(facts | ({"tree_picture": picture} if tree else {}))
@@ -58,17 +57,14 @@ def info(
         show("\n".join(picture))
 
 
-def _members(ensemble: Ensemble) -> list[dict[str, Any]]:
-    return [
-        {
-            "method": member.name,
-            "weight": weight,
-            "changed_settings": member.config.changed(),
-            "data": member.statistics,
-            "calibration": member.statistics.get("calibration"),
-        }
-        for member, weight in zip(ensemble.members, ensemble.weights.tolist(), strict=True)
-    ]
+def _member_facts(member: Method, weight: float) -> dict[str, Any]:
+    return {
+        "method": member.name,
+        "weight": weight,
+        "changed_settings": member.config.changed(),
+        "data": member.statistics,
+        "calibration": member.statistics.get("calibration"),
+    }
 
 
 def _member_row(facts: dict[str, Any]) -> tuple[str, ...]:
@@ -93,6 +89,16 @@ def _picture(classifier: Method, tree: LabelTree) -> list[str]:
     return list(tree.draw(names, classifier.label_counts))
 
 
+def _examples(data: dict[str, Any]) -> str:
+    known = data["examples"]
+    return "an unknown number of examples" if known is None else counted(known, "example")
+
+
+def _labels(data: dict[str, Any]) -> str:
+    kind = "in the label tree" if data["examples"] is None else "with examples"
+    return f"{data['labels']:,} ({data['labels_used']:,} {kind})"
+
+
 def _updates_row(data: dict[str, Any]) -> list[tuple[str, str]]:
     if "updates" not in data:
         return []
@@ -112,19 +118,27 @@ def _network_rows(data: dict[str, Any]) -> list[tuple[str, str]]:
         (
             "training",
             f"{counted(len(training['epochs']), 'epoch')}, best epoch {training['best_epoch']},"
-            f" {duration(training['seconds'])} on {training['device']} in {training['precision']}",
+            f" {duration(training['seconds'])} on {training['device']} in {training['precision']}"
+            + _clipped_text(training),
         ),
     ]
+
+
+def _clipped_text(training: dict[str, Any]) -> str:
+    """The share of clipped steps; nothing without clipping, and in models of earlier versions."""
+    if "clipped" not in training:
+        return ""
+    return f", gradients clipped in {training['clipped']:.0%} of the steps"
 
 
 def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     data = facts["data"]
     rows = [
-        ("trained on", f"{counted(data['examples'], 'example')} ({data['input']}) from {data['source']}"),
+        ("trained on", f"{_examples(data)} ({data['input']}) from {data['source']}"),
         *_updates_row(data),
         *([("recipe", data["recipe"])] if "recipe" in data else []),
-        ("labels", f"{data['labels']:,} ({data['labels_used']:,} with examples)"),
-        ("labels per text", f"{data['labels_per_example']:.2f}"),
+        ("labels", _labels(data)),
+        *([] if data["examples"] is None else [("labels per text", f"{data['labels_per_example']:.2f}")]),
         *_network_rows(data),
         ("changed settings", _settings_text(facts)),
         ("scores", _scores_text(facts)),
@@ -132,5 +146,5 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     if facts["tree"] is not None:
         rows.append(("label tree", "-".join(map(str, facts["tree"]))))
     rows.append(("size", file_size(facts["bytes"])))
-    rows.append(("written by", f"treetop {facts['treetop']}"))
+    rows.append(("written by", "PECOS" if facts["treetop"] is None else f"treetop {facts['treetop']}"))
     return rows

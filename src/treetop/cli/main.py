@@ -23,12 +23,14 @@ from .demo import demo
 from .ensemble import ensemble, ensemble_help
 from .evaluate import evaluate
 from .explain import explain
+from .import_model import import_model
 from .info import info
 from .methods import methods
 from .options import both_helps, format_help, method_settings_help
 from .predict import predict
 from .recipes import recipes
 from .report import report
+from .reproduce import reproduce
 from .serve import serve
 from .train import train, train_help
 from .tune import tune, tune_help
@@ -76,10 +78,12 @@ add_command(app, calibrate, help_from=calibrate_help)
 add_command(app, compare, help_from=both_helps)
 add_command(app, report, help_from=both_helps)
 add_command(app, ensemble, help_from=ensemble_help)
+add_command(app, import_model, name="import", help_from=both_helps)
 add_command(app, serve)
 add_command(app, info)
 add_command(app, methods)
 add_command(app, recipes)
+add_command(app, reproduce, help_from=both_helps)
 add_command(app, ablations)
 add_command(app, studies, hidden=True)
 

@@ -19,7 +19,7 @@ def method_names() -> list[tuple[str, str]]:
     """Names and one-line descriptions; also the completions of --method."""
     from ..methods import METHODS
 
-    return [(name, description) for name, (_, _, description) in METHODS.items()]
+    return [(name, entry.summary) for name, entry in METHODS.items()]
 
 
 def methods(

@@ -129,6 +129,14 @@ class Reading(OptionGroup):
             metavar="NAME", help="Split of a folder to read, such as train or test.", show_default=False
         ),
     ] = None
+    features: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Sub-folder of features to read in a PECOS folder; none: texts only.",
+            show_default="tfidf-attnxml, or the only one",
+        ),
+    ] = None
 
     def read(self, path: Path) -> Dataset:
         """Texts or features, with or without labels."""
@@ -136,7 +144,13 @@ class Reading(OptionGroup):
 
         with step(_title(path)):
             return read(
-                path, format=self.format, text=self.text, id=self.id, split=self.split, need_labels=False
+                path,
+                format=self.format,
+                text=self.text,
+                id=self.id,
+                split=self.split,
+                features=self.features,
+                need_labels=False,
             )
 
 
@@ -177,7 +191,8 @@ class LabelledReading(Reading):
                 label_texts=label_texts,
                 label_separator=self.label_separator,
                 need_labels=need_labels,
-                split=usual_split if self.split is None and holds_splits(path) else self.split,
+                split=usual_split if self.split is None and holds_splits(path, self.format) else self.split,
+                features=self.features,
             )
 
     def read_beside(self, path: Path, split: str) -> Dataset:
@@ -185,14 +200,35 @@ class LabelledReading(Reading):
         return dataclasses.replace(self, split=None).read(path, usual_split=split)
 
 
-def holds_splits(path: Path) -> bool:
-    """Whether it is a folder with several splits."""
+def holds_splits(path: Path, format: str | None = None) -> bool:
+    """Whether it is a folder with several splits, in the given format or any."""
     from ..data.files import Input
     from ..data.folders import split_files
+    from ..data.formats import named_format
     from ..data.formats.recognise import recognise_input
 
     with Input(path) as source:
-        return source.is_folder and (bool(split_files(path)) or recognise_input(source).has_splits)
+        if not source.is_folder:
+            return False
+        named = None if format is None else named_format(format)
+        return (
+            bool(split_files(path, named)) or (recognise_input(source) if named is None else named).has_splits
+        )
+
+
+def numbers_labels(path: Path, format: str | None) -> bool:
+    """Whether the labels of a data set are numbered columns, in an order that is not that of their names."""
+    from ..data.files import Input
+    from ..data.folders import split_files
+    from ..data.formats import named_format
+    from ..data.formats.recognise import recognise_input
+
+    if format is not None:
+        return named_format(format).numbers_labels
+    if str(path) == "-" or (path.is_dir() and split_files(path)):
+        return False
+    with Input(path) as source:
+        return recognise_input(source).numbers_labels
 
 
 def _title(path: Path) -> str:

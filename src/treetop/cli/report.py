@@ -17,6 +17,7 @@ from ..units import counted, file_size
 from .evaluate import parse_ks, parse_propensity
 from .options import Device, Int8, Ks, LabelledReading, Propensity, Threads, load_model
 from .output import check_output, write_text
+from .predicted import read_predictions
 from .reporter import note
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def report(
     and worst predictions. The file is self-contained.
     """
     from ..report.build import evidence_of_models, report_page
+    from ..report.evidence import ReportedModel
     from ..report.html import check_extra, to_html
 
     check_output(output)
@@ -85,10 +87,13 @@ def report(
     wanted, constants = parse_ks(ks), parse_propensity(propensity)
     distinct = _names(models, names)
     truth = reading.read(data, usual_split="test")
-    reported = [
-        _reported_model(path, name, truth, max(wanted), threads=threads, device=device, int8=int8)
-        for path, name in zip(models, distinct, strict=True)
-    ]
+    how = {"threads": threads, "device": device, "int8": int8}
+    reported = []
+    for path, name in zip(models, distinct, strict=True):
+        if path.is_dir():
+            reported.append(_reported_model(path, name, truth, max(wanted), **how))
+        else:
+            reported.append(ReportedModel(name, (read_predictions(path, truth, data, reading),)))
     evidence = evidence_of_models(
         reported,
         truth,
@@ -125,16 +130,12 @@ def _names(paths: Sequence[Path], given: Sequence[str] | None) -> list[str]:
 
 
 def _reported_model(path: Path, name: str, truth: Dataset, depth: int, **how: Any) -> ReportedModel:
-    """A model with its predictions for the test data, or predictions read from a file."""
+    """A model with its predictions for the test data."""
     from ..machine import watch_memory
-    from ..predictions import Predictions
     from ..report.build import model_facts
     from ..report.evidence import ReportedModel
     from ..report.measuring import predict_and_measure
 
-    if not path.is_dir():
-        with step(f"Reading {path.name}"):
-            return ReportedModel(name, (Predictions.read(path),))
     since, started = watch_memory(), time.perf_counter()
     model = load_model(path, **how)
     loaded = time.perf_counter() - started

@@ -53,7 +53,7 @@ def serve(
     config = ServeConfig(**given(dataclasses.asdict(options)))
     try:
         from ..serve.models import named_folders
-        from ..serve.server import run
+        from ..serve.workers import run
     except ModuleNotFoundError as error:
         if error.name in PACKAGES:
             raise MissingExtraError("the server", "serve") from None

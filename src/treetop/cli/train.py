@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import ConfigError, DataError
+from ..errors import ConfigError
 from ..progress import step
 from ..units import counted, file_size
 from .methods import method_names
@@ -63,7 +63,8 @@ def train(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Your own label tree: a node, a tab and its parent on each line.",
+            help="Your own label tree: a node, a tab and its parent on each line; or released label clusters"
+            " (.npz, .npy, or a folder of PECOS).",
             show_default=False,
         ),
     ] = None,
@@ -122,7 +123,7 @@ def train(
         if not is_main_process():  # another process of this training saves the model
             return
         if recipe is not None:
-            classifier.statistics["recipe"] = recipe
+            classifier.statistics |= _recipe_facts(recipe)
         if not resume:  # the time before a kill is not known
             seconds = round(time.monotonic() - trained, 3)
             classifier.statistics["spent"] = {"seconds": seconds, "peak_bytes": peak_memory()}
@@ -148,9 +149,20 @@ def _untrained(recipe: str | None, method: str | None) -> Method:
     untrained = found.make()  # before the notes: it fails for methods that treetop does not have
     if found.settings is None:
         note(f"{recipe}: only scores are published, no settings; using the defaults of {found.method}")
+    if len(found.members) > 1:
+        names = ", ".join(member.name for member in found.members)
+        note(f"{recipe} is an ensemble of {names}; this trains {found.members[0].name} alone")
     for hint in found.notes:
         note(hint)
     return untrained
+
+
+def _recipe_facts(name: str) -> dict[str, str]:
+    """What a model records of its recipe."""
+    from ..recipes import find_recipe
+
+    members = find_recipe(name).members
+    return {"recipe": name} | ({"recipe_member": members[0].name} if members else {})
 
 
 def note_saved(model: Path, examples: Dataset, began: float) -> None:
@@ -166,19 +178,18 @@ def _hold_out(
     examples: Dataset, validation: str, reading: LabelledReading, seed: int
 ) -> tuple[Dataset, Dataset]:
     """The examples to train on and those to validate on."""
+    from ..data.held_out import hold_out
+
     try:
         fraction = float(validation)
     except ValueError:
         return examples, reading.read_beside(Path(validation), "test")
-    return examples.split(fraction, seed=seed, by_group=examples.groups is not None)
+    return hold_out(examples, fraction, seed, "validation")
 
 
 def _own_tree(path: Path, examples: Dataset, classifier: Method) -> LabelTree:
-    from ..tree import LabelTree, read_taxonomy
+    from ..tree import read_tree
 
     if "tree" not in classifier.fit_options():
         raise ConfigError(f"--tree: {classifier.name} cannot use a label tree from a file; leave out --tree")
-    parents = read_taxonomy(path)
-    if not any(name in parents for name in examples.labels):
-        raise DataError(f"{path}: lists none of the labels of {examples.source}; use the same names")
-    return LabelTree.from_parents(parents, examples.labels)
+    return read_tree(path, examples.labels, examples.source)

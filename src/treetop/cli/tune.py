@@ -14,6 +14,7 @@ import typer
 from ..config import value_text
 from ..errors import ConfigError
 from ..progress import step
+from ..registry import SINGLE_METHODS
 from ..units import counted
 from .methods import method_names
 from .options import (
@@ -42,8 +43,7 @@ TRIALS_SHOWN = 10
 
 
 def tune_help() -> dict[str, str]:
-    names = ", ".join(name for name, _ in method_names() if name != "ensemble")
-    return both_helps() | {"method": f"One of: {names}."}
+    return both_helps() | {"method": f"One of: {', '.join(SINGLE_METHODS)}."}
 
 
 def tune(

@@ -119,6 +119,23 @@ class Comparison:
             contrasts[metric] = Contrast(a.mean - b.mean, *over_seeds, found.low, found.high, found.p_value)
         return contrasts
 
+    def relative_to(self, anchor: str) -> dict[str, dict[str, float]]:
+        """How much better each other variant is than ``anchor``, in percent of the anchor's mean.
+
+        100 · (m − m_anchor) / m_anchor for every metric of the tables: papers that differ in their data are
+        compared by it, as in Table 6 of X-Transformer. Metrics of which the anchor has 0 are left out.
+        """
+        means = {metric: self.spread(anchor, metric).mean for metric in self.metrics}
+        return {
+            name: {
+                metric: 100 * (self.spread(name, metric).mean - mean) / mean
+                for metric, mean in means.items()
+                if mean
+            }
+            for name in self.names
+            if name != anchor
+        }
+
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries, ready for JSON: the means, deviations and runs of each variant."""
         return {

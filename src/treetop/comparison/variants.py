@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import ConfigError
-from ..methods import METHODS, Method, MethodConfig, make, method_class
+from ..methods import Method, MethodConfig, make, method_class
+from ..registry import SINGLE_METHODS
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,7 @@ class Variant:
 
 def every_method(changes: Mapping[str, Any]) -> list[Variant]:
     """All methods except ensembles, each with those changes whose settings it has."""
-    names = [name for name in METHODS if name != "ensemble"]
-    configs = {name: method_class(name).config_class() for name in names}
+    configs = {name: method_class(name).config_class() for name in SINGLE_METHODS}
     for setting in changes:
         if not any(config.has_setting(setting) for config in configs.values()):
             raise ConfigError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import io
+import itertools
 import os
 import shutil
 import sys
@@ -11,11 +12,13 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, TextIO, cast
 
 from ..errors import DataError
+from ..strings import Strings
 from .compression import DAMAGED, SUFFIXES, compressing, decompressed
 
 _BOM = b"\xef\xbb\xbf"
@@ -66,12 +69,22 @@ class Input:
 
     def first_line(self) -> str:
         """The first line that is not blank, for recognising the format; `lines` still yields it."""
-        for line in self._pieces(io.BufferedReader.readline):
-            self._seen.append(line)
-            text = line.removeprefix(_BOM).decode(errors="replace")
-            if text.strip():
-                return text.rstrip("\r\n")
-        return ""
+        return next((line for line in self._peeked() if line.strip()), "")
+
+    def head(self, count: int) -> list[str]:
+        """The first lines, for recognising the format; `lines` still yields them."""
+        return list(islice(self._peeked(), count))
+
+    def _peeked(self) -> Iterator[str]:
+        """Lines without their ends, which are kept for `lines`."""
+        for number in itertools.count():
+            if number == len(self._seen):
+                line = next(self._pieces(io.BufferedReader.readline), b"")
+                if not line:
+                    return
+                self._seen.append(line)
+            text = self._seen[number].removeprefix(_BOM if number == 0 else b"")
+            yield text.decode(errors="replace").rstrip("\r\n")
 
     def lines(self, *, keep_ends: bool = False) -> Iterator[tuple[int, str]]:
         """Every line with its number from 1. Only LF and CR LF end a line; a byte order mark is dropped."""
@@ -198,6 +211,12 @@ class Output:
             for folder in reversed(self._folders):
                 with suppress(OSError):  # it is not empty
                     folder.rmdir()
+
+
+def read_lines(path: str | os.PathLike[str]) -> Strings:
+    """All lines of a text file."""
+    with Input(path) as source:
+        return Strings.of(text for _, text in source.lines())
 
 
 def with_any_suffix(path: Path) -> Path | None:

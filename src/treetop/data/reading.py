@@ -29,6 +29,7 @@ def read(
     label_separator: str | None = None,
     need_labels: bool = True,
     split: str | None = None,
+    features: str | None = None,
 ) -> Dataset:
     """Read a file (plain, or compressed with gzip, xz, zstd or bz2), a folder, or ``"-"`` (standard input).
 
@@ -44,24 +45,26 @@ def read(
         label_separator: the separator of labels in one string; see `formats.label_cells` for the default.
         need_labels: refuse data without labels. If False, labels are optional.
         split: the split of a folder to read, such as "train" or "test".
+        features: the sub-folder of features to read in a PECOS folder, or "none": texts without features.
     """
     if label_separator == "":
         raise ConfigError("the label separator must not be empty: leave it out to detect it")
-    if format is None or not named_format(format).is_a_folder:
-        path, split = _file_of_split(path, split)
-    options = ReadOptions(text, labels, id, group, weight, label_separator, need_labels, split)
+    named = None if format is None else named_format(format)
+    if named is None or not named.is_a_folder:
+        path, split = _file_of_split(path, split, named)
+    options = ReadOptions(text, labels, id, group, weight, label_separator, need_labels, split, features)
     with Input(path) as source:
-        chosen = recognise_input(source) if format is None else named_format(format)
+        chosen = recognise_input(source) if named is None else named
         _check_options(source, chosen, options)
         dataset: Dataset = chosen.module.read(source, options)
     return dataset if label_texts is None else _with_label_texts(dataset, label_texts)
 
 
 def _file_of_split(
-    path: str | os.PathLike[str], split: str | None
+    path: str | os.PathLike[str], split: str | None, format: Format | None
 ) -> tuple[str | os.PathLike[str], str | None]:
     """The file to read from a folder with a file for each split."""
-    files = split_files(Path(path)) if Path(path).is_dir() else {}
+    files = split_files(Path(path), format) if Path(path).is_dir() else {}
     return (files[choose_split(str(path), list(files), split)], None) if files else (path, split)
 
 
@@ -70,6 +73,8 @@ def _check_options(source: Input, format: Format, options: ReadOptions) -> None:
         raise DataError(f"{source.name}: {format.name} has no groups; leave out --group")
     if options.weight is not None and not format.has_fields:
         raise DataError(f"{source.name}: {format.name} has no field of weights; leave out --weight")
+    if options.features is not None and not format.chooses_features:
+        raise DataError(f"{source.name}: {format.name} has no features to choose; leave out --features")
     if options.split is not None and (format.is_folder or not source.is_folder):
         what = "data set" if format.is_folder else "file"
         raise DataError(f"{source.name}: is one {what}, not a folder of splits; leave out --split")

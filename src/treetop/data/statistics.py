@@ -53,6 +53,8 @@ class DatasetComparison:
     """The number of times that they are used."""
     unseen_share: float
     """Their share of the second split's label occurrences, which no model trained on the first can find."""
+    excluded_pairs: int = 0
+    """Pairs of a text and a label of the second split that are left out of evaluation."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,12 @@ class Statistics:
     empty_texts: int | None
     duplicate_texts: int | None
     """Texts that repeat an earlier one exactly."""
+    excluded_pairs: int = 0
+    """Pairs of a text and a label that are left out of evaluation."""
+    label_texts: bool = False
+    """Whether the labels have texts of their own."""
+    label_features: bool = False
+    """Whether the labels have features of their own."""
     other: DatasetComparison | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -114,6 +122,9 @@ def describe(dataset: Dataset, other: Dataset | None = None) -> Statistics:
         words_per_text=None if words is None else _summary(words),
         empty_texts=None if words is None else int((words == 0).sum()),
         duplicate_texts=None if hashes is None else len(hashes) - len(np.unique(hashes)),
+        excluded_pairs=dataset.excluded_pairs,
+        label_texts=dataset.label_texts is not None,
+        label_features=dataset.label_features is not None,
         other=None if other is None else _compare(dataset, other, hashes),
     )
 
@@ -186,6 +197,7 @@ def _compare(first: Dataset, second: Dataset, hashes: npt.NDArray[np.uint64] | N
         unseen_labels=len(unseen),
         unseen_occurrences=sum(unseen),
         unseen_share=_share(sum(unseen), 0 if second.Y is None else second.Y.nnz),
+        excluded_pairs=second.excluded_pairs,
     )
 
 

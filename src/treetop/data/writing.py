@@ -13,7 +13,6 @@ from .files import Output
 from .formats import Format, named_format
 from .formats.options import WriteOptions
 from .formats.recognise import recognise_output
-from .frames import from_frame
 
 
 def write(
@@ -47,7 +46,7 @@ def write(
     if label_separator == "":
         raise ConfigError("the label separator must not be empty: leave it out for the default")
     if is_frame(dataset):
-        dataset = from_frame(dataset, need_labels=False)
+        dataset = Dataset.from_frame(dataset, need_labels=False)
     chosen = recognise_output(path, dataset.Y is not None) if format is None else named_format(format)
     _check_holds(chosen, dataset)
     options = WriteOptions(text, labels, id, group, weight, label_separator, split)
@@ -58,7 +57,22 @@ def write(
         raise TreetopError(f"{path}: cannot be written ({error.strerror or error})") from None
 
 
+def left_out(dataset: Dataset, path: Path, format: str | None = None) -> list[str]:
+    """The parts of a data set that `write` leaves out, because the format does not have them."""
+    chosen = recognise_output(path, dataset.Y is not None) if format is None else named_format(format)
+    parts = (
+        ("texts", dataset.texts is not None and chosen.name == "xmc"),
+        ("features", dataset.X is not None and not chosen.has_matrices),
+        ("label texts", dataset.label_texts is not None and not chosen.has_label_texts),
+        ("label features", dataset.label_features is not None and not chosen.has_everything),
+        ("excluded pairs", dataset.excluded_pairs > 0 and not chosen.has_everything),
+    )
+    return [name for name, is_left_out in parts if is_left_out]
+
+
 def _check_holds(format: Format, dataset: Dataset) -> None:
+    if not format.can_write:
+        raise DataError(f"{format.name} can only be read; write jsonl, xmc, pecos or arrays")
     if dataset.texts is None and not format.has_matrices:
         raise DataError(
             f"{format.name} needs texts, and {dataset.source} has only features; write xmc, pecos or arrays"
@@ -69,7 +83,7 @@ def _check_holds(format: Format, dataset: Dataset) -> None:
         raise DataError(
             f"{format.name} cannot store the relevances of {dataset.source}; write pecos or arrays instead"
         )
-    if dataset.weights is not None and not (format.has_weights or format.has_fields):
+    if dataset.weights is not None and not (format.has_everything or format.has_fields):
         raise DataError(
             f"{format.name} cannot store the weights of {dataset.source}; write arrays, or jsonl, csv, tsv or"
             " parquet"

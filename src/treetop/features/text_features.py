@@ -11,8 +11,7 @@ from scipy import sparse
 from ..arrays import typed, under_prefix, with_prefix
 from ..data import Dataset
 from ..errors import DataError, ModelError
-from ..sparse import Rows, around, csr_arrays
-from ..strings import Strings
+from ..sparse import Rows, around, csr_arrays, normalize_rows
 from .text_terms import TextTerms
 from .tfidf import Tfidf, TfidfConfig, fitted_tfidf
 
@@ -22,25 +21,35 @@ _MATRIX_ARRAYS: dict[str, type[np.generic]] = {"indptr": np.int64, "indices": np
 class TextFeatures:
     """The features of a linear method."""
 
-    def __init__(self, tfidf: Tfidf | None, n_features: int, *, keeps_data: bool = False) -> None:
+    def __init__(
+        self, tfidf: Tfidf | None, n_features: int, *, keeps_data: bool = False, unit_rows: bool = False
+    ) -> None:
+        """``unit_rows``: scale the rows of given matrices to unit length."""
         self.tfidf = tfidf
-        """None: the inputs are feature matrices."""
+        """None: the inputs have feature matrices."""
         self.n_features = n_features
         self.keeps_data = keeps_data
+        self.unit_rows = unit_rows
         self.kept: tuple[sparse.csr_matrix, sparse.csr_matrix] | None = None
         """Features and labels of the training examples, if they are kept for updates."""
 
     @classmethod
     def fit(
-        cls, dataset: Dataset, config: TfidfConfig, *, keeps_data: bool, threads: int
+        cls,
+        dataset: Dataset,
+        config: TfidfConfig,
+        *,
+        keeps_data: bool = False,
+        unit_rows: bool = False,
+        threads: int,
     ) -> tuple[TextFeatures, sparse.csr_matrix]:
-        """Learns the vocabulary from the texts, if there are any; also returns the training features."""
+        """Takes the given features, else learns a vocabulary; also returns the training features."""
         if dataset.X is not None:
-            tfidf, X = None, dataset.X
+            tfidf, X = None, normalize_rows(dataset.X) if unit_rows else dataset.X
         else:
             assert dataset.texts is not None
             tfidf, X = fitted_tfidf(config, dataset.texts, threads)
-        features = cls(tfidf, X.shape[1], keeps_data=keeps_data)
+        features = cls(tfidf, X.shape[1], keeps_data=keeps_data, unit_rows=unit_rows)
         features.keep(X, dataset.Y)
         return features, X
 
@@ -59,13 +68,16 @@ class TextFeatures:
             assert dataset.texts is not None
             return self.tfidf.rows(dataset.texts, threads=threads)
         X = dataset.X
-        assert X is not None
+        if X is None:
+            raise DataError(
+                f"{dataset.source}: the model was trained on given features but the input has none: give them"
+            )
         if X.shape[1] != self.n_features:
             raise DataError(
                 f"the model takes {self.n_features:,} features but the input has {X.shape[1]:,}: compute"
                 " them as for the training examples"
             )
-        return X
+        return normalize_rows(X) if self.unit_rows else X
 
     def matrix(self, dataset: Dataset, *, threads: int) -> sparse.csr_matrix:
         """`rows` as a matrix."""
@@ -81,11 +93,20 @@ class TextFeatures:
             return TextTerms(X)
         return TextTerms.of_text(dataset.texts[0], X, self.tfidf)
 
-    def of_label_texts(self, texts: Strings | None, *, threads: int) -> sparse.csr_matrix | None:
-        """A row per label; None without label texts or vocabulary."""
-        if texts is None or self.tfidf is None:
+    def of_labels(
+        self, dataset: Dataset, labels: npt.NDArray[np.int64] | None = None, *, threads: int
+    ) -> sparse.csr_matrix | None:
+        """Features of the labels' own texts, or those given with the data: a row per label of ``labels``.
+
+        None where there are none.
+        """
+        if self.tfidf is None:
+            given = dataset.label_features
+            return given if given is None or labels is None else given[labels]
+        texts = dataset.label_texts
+        if texts is None:
             return None
-        return self.tfidf.transform(texts, threads=threads)
+        return self.tfidf.transform(texts if labels is None else texts.take(labels), threads=threads)
 
     def with_old_examples(
         self, new: Dataset, old: Dataset | None, *, name: str, count: int, threads: int
@@ -117,6 +138,20 @@ class TextFeatures:
             indptr, indices, data = csr_arrays(matrix)
             arrays |= with_prefix(f"data.{name}", {"indptr": indptr, "indices": indices, "data": data})
         return arrays
+
+    def joined_state(self) -> dict[str, npt.NDArray]:
+        """Plain arrays for the store of features that are joined with vectors."""
+        if self.tfidf is None:
+            return {"given_features": np.array([self.n_features])}
+        return with_prefix("tfidf", self.tfidf.state())
+
+    @classmethod
+    def from_joined_state(cls, arrays: Mapping[str, npt.NDArray], config: TfidfConfig) -> TextFeatures:
+        """The inverse of `joined_state`."""
+        if "given_features" in arrays:
+            return cls(None, int(arrays["given_features"][0]), unit_rows=True)
+        tfidf = Tfidf.from_state(config, under_prefix("tfidf", arrays))
+        return cls(tfidf, tfidf.n_features)
 
     @classmethod
     def from_state(

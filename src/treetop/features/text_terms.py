@@ -51,16 +51,20 @@ class TextTerms:
         return Term(name, value, weight, value * weight, self.spans.get(name, ()))
 
 
+_WORD_CHARACTERS = {"word": r"\w", "blank": "[^ ]"}
+"""Characters of words, by analyzer."""
+
+
 def word_spans(text: str, config: TfidfConfig) -> dict[str, tuple[Span, ...]]:
     """Every word n-gram of the text and its positions; nothing where terms are not words.
 
-    The words are those of cpp/tokens.hpp: the longest runs of enough word characters.
+    The words are those of cpp/tokens.hpp: the longest runs of enough characters that make words.
     """
-    if config.analyzer != "word":
+    if config.analyzer not in _WORD_CHARACTERS:
         return {}
     lowered = text.lower() if config.lowercase else text
     origin = _origins(text, lowered)
-    pattern = re.compile(rf"\w{{{config.shortest_word},}}")
+    pattern = re.compile(rf"{_WORD_CHARACTERS[config.analyzer]}{{{config.shortest_word},}}")
     words = [(match[0], match.start(), match.end()) for match in pattern.finditer(lowered)]
     spans: dict[str, list[Span]] = {}
     for length in range(config.ngram_min, config.ngram_max + 1):

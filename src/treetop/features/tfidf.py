@@ -42,9 +42,9 @@ class TfidfConfig(Config):
 
     analyzer: str = setting(
         "word",
-        "units of the terms: words (letters, digits and underscores), characters (char), or characters "
-        "within words (char_wb)",
-        choices=("word", "char", "char_wb"),
+        "units of the terms: words (letters, digits and underscores), words as separated by blanks (blank, "
+        "as PECOS), characters (char), or characters within words (char_wb)",
+        choices=("word", "blank", "char", "char_wb"),
     )
     ngram_min: int = setting(1, "shortest n-gram that is a term", at_least=1)
     ngram_max: int = setting(1, "longest n-gram that is a term", at_least=1, at_most=255)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..config import Config, lengthened, setting
@@ -47,6 +48,11 @@ class LinearConfig(Config):
     refit: bool = setting(False, "after l1, train again with l2 on the features that l1 selected")
     cost_positive: float = setting(1.0, "cost C of positive examples", above=0)
     cost_negative: float = setting(1.0, "cost C of negative examples", above=0)
+    level_costs: tuple[str, ...] = setting(
+        (),
+        "costs of positives and negatives by level, such as 1/2,2/4; a list is for the lowest levels, its "
+        "first entry for all above; none: cost_positive and cost_negative on all levels",
+    )
     bias: float = setting(1.0, "value of the constant bias feature; 0: no bias", at_least=0)
     tolerance: float = setting(
         0.1,
@@ -87,7 +93,11 @@ class LinearConfig(Config):
         "without its parents' (alone)",
         choices=("raw", "alone"),
     )
-
+    only_children: bool = setting(
+        False,
+        "classifiers also for clusters that are only children, as in PECOS; false: they have their parent's "
+        "score",
+    )
     level_discount: float = setting(
         1.0,
         "exponent of the parent's score in a product; below 1, upper levels count less",
@@ -96,6 +106,8 @@ class LinearConfig(Config):
     )
 
     def check(self) -> None:
+        for costs in self.level_costs:
+            _costs(costs)
         for scheme in self.negatives:
             for part in scheme.split("+"):
                 if part not in NEGATIVES:
@@ -110,6 +122,13 @@ class LinearConfig(Config):
             )
         if not self.negatives or not self.beam:
             raise ConfigError("negatives and beam need at least one entry")
+
+    def at_level(self, level: int, depth: int) -> LinearConfig:
+        """The settings for one of ``depth`` levels, counted from 0 at the top: those with its own costs."""
+        if not self.level_costs:
+            return self
+        positive, negative = _costs(lengthened(self.level_costs, depth)[level])
+        return replace(self, cost_positive=positive, cost_negative=negative, level_costs=())
 
     @property
     def uses_relevance(self) -> bool:
@@ -142,6 +161,10 @@ class LinearConfig(Config):
         """The beam of each cluster level, from the top."""
         return lengthened(self.beam, inner_levels)
 
+    def scores_only_children(self, level: int, depth: int) -> bool:
+        """Whether an only child on this of ``depth`` levels has a classifier; labels always have one."""
+        return self.only_children or level + 1 == depth
+
     def transforms(self, depth: int) -> list[str]:
         """The score transform of each level, from the top."""
         last = "raw" if self.last_transform == "raw" else self.transform
@@ -151,3 +174,15 @@ class LinearConfig(Config):
         """The power of the parent's score at each level, from the top."""
         last = 0.0 if self.last_transform == "alone" else self.level_discount
         return [self.level_discount] * (depth - 1) + [last]
+
+
+def _costs(text: str) -> tuple[float, float]:
+    """Two costs, as 2/4."""
+    positive, _, negative = text.partition("/")
+    try:
+        costs = float(positive), float(negative)
+    except ValueError:
+        costs = 0.0, 0.0
+    if not all(0 < cost < math.inf for cost in costs):
+        raise ConfigError(f"level_costs must have the form positive/negative, such as 2/4, not {text!r}")
+    return costs

@@ -1,4 +1,7 @@
-"""`JoinedRanker`: linear classifiers on a label tree, on TF-IDF and an encoder's vectors (Φ_cat)."""
+"""`JoinedRanker`: linear classifiers on a label tree, on TF-IDF and an encoder's vectors (Φ_cat).
+
+Feature matrices that come with the texts, such as published TF-IDF, take the place of the ranker's own.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ..arrays import under_prefix, with_prefix
-from ..config import Config, part
+from ..config import Config, part, setting
+from ..data import Dataset
 from ..errors import ConfigError
-from ..features import USUAL_TFIDF, Tfidf, TfidfConfig
+from ..features import USUAL_TFIDF, TfidfConfig
 from ..features.joined import Vectors, joined
+from ..features.text_features import TextFeatures
 from ..ranked import Ranked
-from ..strings import Strings
 from ..tree import FROM_EXAMPLES, LabelTree, TreeConfig, trees_of
 from .config import LinearConfig
 from .tree_model import TreeModel
@@ -29,34 +32,39 @@ class JoinedRankerConfig(Config):
     """TF-IDF, label tree and solver of the joined ranker."""
 
     tfidf: TfidfConfig = part(USUAL_TFIDF, "TF-IDF features of the texts")
-    tree: TreeConfig = part(
-        USUAL_TREE,
-        "label tree; leaf_size of at least the number of labels: no clusters, each label is trained against "
-        "all texts (DiSMEC)",
+    one_vs_all: bool = setting(
+        False, "no label tree: train each label against all texts, as DiSMEC; slow with very many labels"
     )
+    tree: TreeConfig = part(USUAL_TREE, "label tree")
     linear: LinearConfig = part(USUAL_RANKERS, "linear classifiers and search")
 
     def check(self) -> None:
+        if self.one_vs_all and self.tree != USUAL_TREE:
+            raise ConfigError("one_vs_all=true builds no label tree: leave out the settings of ranking.tree")
         if self.tree.vectors not in FROM_EXAMPLES:
             raise ConfigError(
                 f"the joined ranker's tree is built from examples: set tree.vectors to one of"
                 f" {', '.join(FROM_EXAMPLES)}, not {self.tree.vectors}"
             )
 
+    def tree_of(self, labels: int) -> LabelTree | TreeConfig:
+        """A tree over that many labels, or settings to build one."""
+        return LabelTree.flat(np.arange(labels, dtype=np.int32)) if self.one_vs_all else self.tree
+
 
 class JoinedRanker:
-    """The vocabulary of the texts, and classifiers on TF-IDF features followed by vectors."""
+    """The features of texts, and classifiers on them followed by vectors."""
 
-    def __init__(self, tfidf: Tfidf, model: TreeModel, use: str = "both") -> None:
+    def __init__(self, features: TextFeatures, model: TreeModel, use: str = "both") -> None:
         """``use``: both, tfidf or vectors, see `joined`."""
-        self.tfidf = tfidf
+        self.features = features
         self.model = model
         self.use = use
 
     @classmethod
     def fit(
         cls,
-        tfidf: Tfidf,
+        features: TextFeatures,
         X: sparse.csr_matrix,
         vectors: Vectors,
         Y: sparse.csr_matrix,
@@ -68,16 +76,16 @@ class JoinedRanker:
         seed: int,
         threads: int,
     ) -> JoinedRanker:
-        """``X``: TF-IDF features of the training texts; ``tree``: a tree, or settings to build one."""
-        features = joined(X, vectors, use)
+        """``X``: features of the training texts; ``tree``: a tree, or settings to build one."""
+        together = joined(X, vectors, use)
         if isinstance(tree, TreeConfig):
-            tree = trees_of(features, Y, tree, seeds=[seed], weights=weights, threads=threads)[0]
-        model = TreeModel.fit(features, Y, tree, config, weights=weights, seed=seed, threads=threads)
-        return cls(tfidf, model, use)
+            tree = trees_of(together, Y, tree, seeds=[seed], weights=weights, threads=threads)[0]
+        model = TreeModel.fit(together, Y, tree, config, weights=weights, seed=seed, threads=threads)
+        return cls(features, model, use)
 
     def rank(
         self,
-        texts: Strings,
+        dataset: Dataset,
         vectors: Vectors | None,
         k: int,
         *,
@@ -85,13 +93,13 @@ class JoinedRanker:
         threads: int,
     ) -> Ranked:
         """The ``k`` best labels of every text; ``vectors`` may be None with ``use="tfidf"``."""
-        features = joined(self.tfidf.transform(texts, threads=threads), vectors, self.use)
-        return self.model.rank(features, k, beam=beam, threads=threads)
+        X = self.features.matrix(dataset, threads=threads)
+        return self.model.rank(joined(X, vectors, self.use), k, beam=beam, threads=threads)
 
     def state(self) -> dict[str, npt.NDArray]:
         """Plain arrays for the store."""
         width = {"n_features": np.array([self.model.n_features])}
-        return width | self.model.state() | with_prefix("tfidf", self.tfidf.state())
+        return width | self.model.state() | self.features.joined_state()
 
     @classmethod
     def from_state(
@@ -106,4 +114,4 @@ class JoinedRanker:
         """The inverse of `state`, for a model with that number of labels."""
         model = TreeModel.from_state(arrays, linear, int(arrays["n_features"][0]))
         model.tree.check_ids(labels)
-        return cls(Tfidf.from_state(tfidf, under_prefix("tfidf", arrays)), model, use)
+        return cls(TextFeatures.from_joined_state(arrays, tfidf), model, use)

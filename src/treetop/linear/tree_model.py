@@ -11,7 +11,7 @@ from scipy import sparse
 
 from .. import _native, checkpoints
 from ..arrays import typed, under_prefix, with_prefix
-from ..data.dataset import label_matrix
+from ..data.matrices import label_matrix
 from ..errors import ConfigError, DataError, ModelError
 from ..progress import step
 from ..ranked import Ranked
@@ -63,19 +63,19 @@ class TreeModel:
             if "man" in scheme:  # its negatives come from the levels above
                 model._train(waiting, threads)
                 waiting = []
-            last = level + 1 == tree.depth
             positives = model.positives(relevance, level)
             shortlist = model.shortlist(level, scheme, X, relevance, given, threads)
             arrays = (
                 *csr_arrays(transpose(positives)),
                 *csr_arrays(transpose(shortlist))[:2],
                 tree.offsets[level],
-                last,
+                config.scores_only_children(level, tree.depth),
                 config.threshold,
                 seed + level,
             )
-            name = checkpoints.name_of("level", source, *arrays, config.solver_settings(), config.weight_bits)
-            solver = _native.SolverOptions(**config.solver_settings())
+            settings = config.at_level(level, tree.depth).solver_settings()
+            name = checkpoints.name_of("level", source, *arrays, settings, config.weight_bits)
+            solver = _native.SolverOptions(**settings)
             waiting.append((name, _native.LevelProblem(rows, *arrays, solver)))
         model._train(waiting, threads)
         return model
@@ -95,7 +95,7 @@ class TreeModel:
                 self.tree.offsets[first + number],
                 *arrays,
                 n_features=self.n_features,
-                last=first + number + 1 == depth,
+                last=self.config.scores_only_children(first + number, depth),
                 bits=self.config.weight_bits,
                 threads=threads,
             )
@@ -208,7 +208,7 @@ class TreeModel:
         return solved
 
     def _level(self, number: int, arrays: Mapping[str, npt.NDArray]) -> LevelWeights:
-        last = number + 1 == self.tree.depth
+        last = self.config.scores_only_children(number, self.tree.depth)
         return LevelWeights(self.tree.offsets[number], n_features=self.n_features, last=last, **arrays)
 
 

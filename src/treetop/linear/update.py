@@ -98,7 +98,7 @@ class _Update:
             places = places_of(self.old.tree.offsets[level], offsets)
             before = self.old.solved[level].moved(places, len(parents))
         stale = before.grown(now, self.limits.new_positives, self.limits.new_examples)
-        if level + 1 < tree.depth:
+        if not self.old.config.scores_only_children(level, tree.depth):
             stale &= np.diff(offsets)[parents] > 1  # an only child has no classifier
         nodes = np.flatnonzero(stale)
         self.solved.append(before.replaced(now, nodes))
@@ -113,7 +113,7 @@ class _Update:
             True,  # only children among these have weights too
             self.old.config.threshold,
             self.seed + level,
-            _native.SolverOptions(**self.old.config.solver_settings()),
+            _native.SolverOptions(**self.old.config.at_level(level, tree.depth).solver_settings()),
         )
         return _Waiting(level, nodes, problem)
 

@@ -43,7 +43,9 @@ AT_PREDICTION = ("threads", "device", "precision", "int8")
 
 
 def load(folder: str | os.PathLike[str], *, verify: bool = True, **settings: Any) -> Method:
-    """Loads a saved model of any method. ``verify`` compares every file with its checksum.
+    """Loads a saved model of any method, or one of PECOS (see `load_pecos`).
+
+    ``verify`` compares every file with its checksum; folders of PECOS have none.
 
     ``settings``: those that predictions use (`AT_PREDICTION`), for all parts of the model that have them:
     ``load("model/", device="cpu", int8=True)``.
@@ -51,6 +53,10 @@ def load(folder: str | os.PathLike[str], *, verify: bool = True, **settings: Any
     for name in settings:
         if name not in AT_PREDICTION:
             raise ConfigError(f"load accepts only the settings {', '.join(AT_PREDICTION)}, not {name!r}")
+    from .pecos import is_pecos, load_pecos
+
+    if is_pecos(folder):
+        return load_pecos(folder, threads=settings.get("threads", 0))
     stored = store.load(folder, verify=verify)
     if stored.method not in METHODS:
         raise ModelError(

@@ -22,7 +22,9 @@ from ..calibration import Calibration
 from ..config import Config, setting
 from ..data import Dataset
 from ..data.columns import is_frame
-from ..data.frames import TextColumns, labelled
+from ..data.frame_columns import TextColumns
+from ..data.frames import labelled
+from ..data.held_out import held_out_rows
 from ..deprecation import renamed_attribute
 from ..errors import ConfigError, DataError, DataWarning, ModelError, TreetopError
 from ..machine import thread_count
@@ -31,9 +33,9 @@ from ..progress import step
 from ..ranked import Ranked
 from ..search_space import SearchSpace
 from ..strings import Strings
-from .held_out import held_out_rows, rows_of, with_weight
-from .inputs import Inputs, as_dataset, labelled_set, training_set
-from .options import check_options, keywords
+from ..tree.chains import as_tree
+from .inputs import Inputs, as_dataset, labelled_set, training_set, weighted_rows
+from .options import check_options, keywords, rows_of
 from .statistics import checked_statistics
 
 if TYPE_CHECKING:
@@ -80,6 +82,8 @@ class Method(ABC):
     """Whether a model is the same for any number of threads, bit for bit."""
     trains_in_epochs: ClassVar[bool] = False
     """Whether training runs in epochs, after which a callback (``on_epoch``) is called."""
+    scores_are_probabilities: ClassVar[bool] = False
+    """Whether scores are probabilities without a calibration."""
     weighs_examples: ClassVar[bool] = False
     """Whether training can weigh examples."""
     how_to_use_relevance: ClassVar[str] = "choose a linear method, such as xr-linear"
@@ -92,7 +96,7 @@ class Method(ABC):
         self.labels: Strings | None = None
         self.label_texts: Strings | None = None
         self.label_counts: npt.NDArray[np.int64] = np.zeros(0, np.int64)
-        """Number of training examples of each label."""
+        """Number of training examples of each label; 1 of those that it predicts, where that is unknown."""
         self.statistics: dict[str, Any] = {}
         """Statistics of the training data, kept in the model folder."""
         self.training_log: dict[str, Any] = {}
@@ -123,7 +127,10 @@ class Method(ABC):
         check_options(extra, self.fit_options(), f"the training of {self.name}")
         dataset = training_set(data, labels, text).with_weights(relevance=relevance, weights=sample_weight)
         self._check_weights(dataset, given=relevance is not None)
-        dataset, extra = with_weight(dataset, extra)
+        if (rows := weighted_rows(dataset)) is not None:
+            dataset, extra = dataset[rows], rows_of(extra, rows, len(dataset))
+        if extra.get("tree") is not None:
+            extra["tree"] = as_tree(extra["tree"], len(dataset.labels))
         fitted = None if self.config.calibration == "none" else self._calibrated_on_a_part(dataset, extra)
         self._train(dataset, extra)
         if fitted is not None:
@@ -146,6 +153,7 @@ class Method(ABC):
 
         Without ``k``: five, or up to a hundred with a threshold; at most all labels. Scores of a calibrated
         model are probabilities: ``threshold=0.5`` keeps labels that are more likely right than wrong.
+        Excluded pairs of a `Dataset` are not predicted.
         """
         known = self.known_labels
         if options:  # one text takes microseconds, so signatures are inspected only if needed
@@ -161,7 +169,11 @@ class Method(ABC):
         if k > len(known):
             raise DataError(f"k is {k} but the model knows only {len(known):,} labels: lower k")
         dataset = self.input_set(inputs, text)
-        predictions = self._score(dataset, int(k), self.calibration, **options)
+        pairs = dataset.excluded_among(known)
+        depth = int(k) if pairs is None else min(int(k) + int(np.diff(pairs.indptr).max()), len(known))
+        predictions = self._score(dataset, depth, self.calibration, **options)
+        if pairs is not None:
+            predictions = predictions.without(pairs).top(int(k))
         return predictions if threshold is None else predictions.above(threshold)
 
     def evaluate(
@@ -191,9 +203,8 @@ class Method(ABC):
         return evaluate(
             predictions,
             dataset,
-            train_counts=self.label_counts,
-            n_train=self.statistics["examples"],
             ks=tuple(ks),
+            **self.training_counts,
             **options,
         )
 
@@ -217,8 +228,8 @@ class Method(ABC):
         data = labelled(data, "calibrate needs", text=text, labels=labels)
         dataset = self.input_set(data)
         with step("Calibrating"):
-            raw = self._score(dataset, min(calibration.DEPTH, len(known)), None)
-            judged = match_truth(raw, dataset, calibration.DEPTH)
+            raw = self._score(dataset, min(calibration.CALIBRATED_LABELS, len(known)), None)
+            judged = match_truth(raw, dataset, calibration.CALIBRATED_LABELS)
             if not judged.best_hits.any():
                 raise DataError(
                     f"{data.source}: no predicted label is correct, so the scores cannot be calibrated:"
@@ -265,6 +276,11 @@ class Method(ABC):
         known = self.known_labels
         if not self.can_update:
             self._update(new, old)  # raises the error before any other check
+        if not self.training_counts:
+            raise ModelError(
+                "the training examples of this model are unknown, so it cannot be updated: import it again"
+                " with its training data (treetop import --train FILE)"
+            )
         if self.config.label_examples:
             raise ModelError("a model with label_examples cannot be updated: retrain it on all examples")
         if self.statistics.get("weighted", False):
@@ -324,9 +340,25 @@ class Method(ABC):
             raise ModelError(f"this {self.name} model is not trained yet: call fit first")
 
     @property
+    def training_counts(self) -> dict[str, Any]:
+        """What propensity-scored metrics need of the training data; nothing where that is unknown."""
+        examples = self.statistics["examples"]
+        return {} if examples is None else {"train_counts": self.label_counts, "n_train": examples}
+
+    @property
     def tree(self) -> LabelTree | None:
         """The label tree of a trained model, if it has one."""
         return None
+
+    @property
+    def network_alone(self) -> bool:
+        """Whether only a network ranks labels, so that the metrics of its best epoch are the model's."""
+        return False
+
+    @property
+    def weighted_members(self) -> list[tuple[Method, float]]:
+        """The models that this one combines, with their weights; none for most methods."""
+        return []
 
     @property
     def uses_relevance(self) -> bool:
@@ -404,11 +436,19 @@ class Method(ABC):
     def takes_texts(self) -> bool:
         """Whether the fitted model takes texts; else it takes feature matrices."""
 
-    @abstractmethod
-    def _fit(self, dataset: Dataset, **extra: Any) -> None: ...
+    @property
+    def needs_features(self) -> bool:
+        """Whether the fitted model takes feature matrices, perhaps next to texts."""
+        return not self.takes_texts
+
+    # A method names the options that it takes, as in ``_rank(self, dataset, k, *, beam=None)``: to type
+    # checkers, ``*given: Any, **options: Any`` stands for whatever these are.
 
     @abstractmethod
-    def _rank(self, dataset: Dataset, k: int, **options: Any) -> Ranked: ...
+    def _fit(self, dataset: Dataset, /, *given: Any, **options: Any) -> None: ...
+
+    @abstractmethod
+    def _rank(self, dataset: Dataset, k: int, /, *given: Any, **options: Any) -> Ranked: ...
 
     @abstractmethod
     def _state(self) -> dict[str, npt.NDArray]: ...
@@ -416,14 +456,14 @@ class Method(ABC):
     @abstractmethod
     def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None: ...
 
-    def _update(self, new: Dataset, old: Dataset | None, **options: Any) -> None:
+    def _update(self, new: Dataset, old: Dataset | None, /, *given: Any, **options: Any) -> None:
         """Adds ``new`` examples, whose first labels are the model's; updatable methods override this.
 
         ``old``: the training examples, with the model's labels, if given.
         """
         raise ModelError(f"{self.name} cannot be updated: retrain it on all examples")
 
-    def _explain(self, dataset: Dataset, label: int, **options: Any) -> Explanation:
+    def _explain(self, dataset: Dataset, label: int, /, *given: Any, **options: Any) -> Explanation:
         """The explanation for the only row of ``dataset``; methods that can explain override this."""
         raise ModelError(f"{self.name} cannot explain its scores: choose a linear method, or neighbours")
 
@@ -446,9 +486,15 @@ class Method(ABC):
             "labels": len(dataset.labels),
             "labels_used": int((self.label_counts > 0).sum()),
             "labels_per_example": round(dataset.Y.nnz / len(dataset), 3),
-            "input": "texts" if self.takes_texts else "features",
+            "input": " and ".join(
+                kind
+                for kind, needed in (("texts", self.takes_texts), ("features", self.needs_features))
+                if needed
+            ),
             "source": dataset.source,
         }
+        if dataset.X is not None:
+            self.statistics["features"] = int(dataset.X.shape[1])
         if dataset.weights is not None or (dataset.relevance is not None and self.uses_relevance):
             self.statistics["weighted"] = True
         if self.training_log:
@@ -546,11 +592,13 @@ class Method(ABC):
             raise DataError(
                 f"{dataset.source}: the model was trained on texts but the input has none: give texts"
             )
-        if not self.takes_texts and dataset.X is None:
+        if self.needs_features and dataset.X is None:
+            trained_on = "texts with given features" if self.takes_texts else "features"
             raise DataError(
-                f"{dataset.source}: the model was trained on features but the input has none: give features"
+                f"{dataset.source}: the model was trained on {trained_on} but the input has none: give them"
             )
-        return dataset
+        features = self.statistics.get("features")
+        return dataset.with_width(features) if dataset.open_width and features else dataset
 
 
 def _unpickled(kind: type[Method], stored: store.Stored) -> Method:

@@ -57,6 +57,9 @@ class CascadeXMLConfig(ClusteredEncoderConfig):
         at_least=0,
         at_most=1,
     )
+    level_weights: tuple[float, ...] = setting(
+        (1.0,), "weight of each level's loss; a list is for the lowest levels", above=0
+    )
     score: str = setting(
         "weighted",
         "score of a label: its probability alone (level), times its parent's (weighted), or times all "
@@ -73,8 +76,8 @@ class CascadeXMLConfig(ClusteredEncoderConfig):
 
     def check(self) -> None:
         super().check()
-        if not self.cluster_beam or not self.dropouts:
-            raise ConfigError("cluster_beam and dropouts need at least one entry")
+        if not self.cluster_beam or not self.dropouts or not self.level_weights:
+            raise ConfigError("cluster_beam, dropouts and level_weights need at least one entry")
         if list(self.clusters) != sorted(set(self.clusters)):
             raise ConfigError(
                 "the numbers of clusters must increase from level to level: list the smallest first"
@@ -119,6 +122,8 @@ class CascadeXML(NeuralMethod):
             beam=lengthened(config.cluster_beam, levels - 1),
             dropouts=lengthened(config.dropouts, levels),
             score=config.score,
+            weights=lengthened(config.level_weights, levels),
+            reduction=config.reduction,
             bits=config.head_bits,
             sparse=config.sparse,
         )

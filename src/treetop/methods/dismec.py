@@ -63,7 +63,7 @@ class DiSMEC(Method):
     def uses_relevance(self) -> bool:
         return self.config.linear.uses_relevance
 
-    def _fit(self, dataset: Dataset) -> None:  # type: ignore[override]  # a method names the options it knows
+    def _fit(self, dataset: Dataset) -> None:
         self.features, X = TextFeatures.fit(
             dataset, self.config.tfidf, keeps_data=self.config.keep_data, threads=self.threads
         )
@@ -79,7 +79,7 @@ class DiSMEC(Method):
             threads=self.threads,
         )
 
-    def _update(  # type: ignore[override]
+    def _update(
         self,
         new: Dataset,
         old: Dataset | None,
@@ -101,12 +101,12 @@ class DiSMEC(Method):
         )
         self.features.keep(X, Y)
 
-    def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
+    def _rank(self, dataset: Dataset, k: int) -> Ranked:
         assert self.model is not None
         X = self.features.rows(dataset, threads=self.threads)
         return self.model.rank(X, k, threads=self.threads)
 
-    def _explain(self, dataset: Dataset, label: int) -> Explanation:  # type: ignore[override]
+    def _explain(self, dataset: Dataset, label: int) -> Explanation:
         assert self.model is not None
         terms = self.features.terms(dataset, threads=self.threads)
         return explain_path(self.model, terms, label, self.node_title, threads=self.threads)

@@ -7,8 +7,8 @@ lacks ℓ, and weights w that sum to 1, the ensemble's score is Σ_m w_m s_m(ℓ
 - ``weighted``: given weights.
 - ``learned``: the weights with the best nDCG@5 on held-out examples.
 - ``stacked``: not a sum of scores, but the log-odds that `Stack` learns from held-out examples.
-- ``rank``: equal weights, and instead of the score (n − r) / n, where ℓ has rank r = 0, 1, … in the member's
-  list and n is the length of the longest list of that text. For members whose scores are not comparable.
+- ``rank``, ``sigmoid``, ``softmax``: equal weights, and instead of the score a number from 0 to 1 that is
+  comparable between members, see `list_rules`.
 
 Labels are matched by name: members may have different labels, and the ensemble has the labels of all.
 """
@@ -30,6 +30,7 @@ from ..arrays import typed, under_prefix, with_prefix
 from ..config import setting
 from ..data import Dataset
 from ..data.frames import labelled
+from ..data.held_out import held_out_rows
 from ..errors import ConfigError, DataError, ModelError
 from ..explanation import Explanation, Part, listed_score, stacked, summed
 from ..predictions import Predictions
@@ -38,7 +39,7 @@ from ..ranked import Ranked
 from ..strings import Strings
 from . import make, method_class
 from .base import Method, MethodConfig
-from .held_out import held_out_rows
+from .list_rules import RESCALED, rescaled
 from .stacking import Stack
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class EnsembleConfig(MethodConfig):
     rule: str = setting(
         "mean",
         "rule that combines the members' lists; learned and stacked are fitted on held-out examples",
-        choices=("mean", "rank", "weighted", *LEARNED),
+        choices=("mean", *RESCALED, "weighted", *LEARNED),
     )
     member_settings: tuple[str, ...] = setting(
         (),
@@ -149,7 +150,16 @@ class Ensemble(Method):
 
     @property
     def takes_texts(self) -> bool:
-        return bool(self.members) and self.members[0].takes_texts
+        return any(member.takes_texts for member in self.members)
+
+    @property
+    def needs_features(self) -> bool:
+        return any(member.needs_features for member in self.members)
+
+    @property
+    def weighted_members(self) -> list[tuple[Method, float]]:
+        self.check_trained()
+        return list(zip(self.members, self.weights.tolist(), strict=True))
 
     def blank(self) -> Self:
         if not self.members:
@@ -159,7 +169,7 @@ class Ensemble(Method):
 
     # -- training --------------------------------------------------------------------------------------------
 
-    def _fit(self, dataset: Dataset) -> None:  # type: ignore[override]
+    def _fit(self, dataset: Dataset) -> None:
         templates = self.members or self._named_members()
         if self.config.rule in LEARNED:
             share, seed = self.config.validation_share, self.config.seed
@@ -182,7 +192,7 @@ class Ensemble(Method):
         if self.config.rule not in LEARNED:
             self.weights = self._given_weights()
 
-    def _update(self, new: Dataset, old: Dataset | None) -> None:  # type: ignore[override]
+    def _update(self, new: Dataset, old: Dataset | None) -> None:
         """Updates every member; their weights do not change."""
         updated = []
         for number, member in enumerate(self.members, 1):
@@ -226,7 +236,7 @@ class Ensemble(Method):
         for member, new_ids in zip(self.members, self._new_ids, strict=True):
             places = slice(None) if new_ids is None else new_ids
             self.label_counts[places] = np.maximum(self.label_counts[places], member.label_counts)
-        largest = max((member.statistics for member in self.members), key=lambda data: data["examples"])
+        largest = max((member.statistics for member in self.members), key=lambda data: data["examples"] or 0)
         self.statistics = {
             "examples": largest["examples"],
             "labels": len(self.labels),
@@ -239,11 +249,12 @@ class Ensemble(Method):
             self.weights = self._given_weights()
 
     def _check_inputs(self) -> None:
-        kinds = {member.takes_texts: number for number, member in enumerate(self.members, 1)}
-        if len(kinds) > 1:
+        kinds = {(m.takes_texts, m.needs_features): number for number, m in enumerate(self.members, 1)}
+        texts, features = kinds.get((True, False)), kinds.get((False, True))
+        if texts and features and len(kinds) == 2:
             raise DataError(
-                f"the members of an ensemble must take the same input, but member {kinds[True]} takes texts"
-                f" and member {kinds[False]} features: train them on the same data"
+                f"the members of an ensemble must take the same input, but member {texts} takes texts"
+                f" and member {features} features: train them on the same data"
             )
 
     def _common_label_texts(self) -> Strings | None:
@@ -287,13 +298,13 @@ class Ensemble(Method):
 
     # -- prediction ------------------------------------------------------------------------------------------
 
-    def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
+    def _rank(self, dataset: Dataset, k: int) -> Ranked:
         lists = self._lists(dataset, max(k, self.config.depth))
         if self.stack is not None:
             return self.stack.combine(lists, k, self.label_counts, self.config.depth)
         return Ranked(*_native.combine(lists, self.weights.tolist(), k, self.threads))
 
-    def _explain(self, dataset: Dataset, label: int) -> Explanation:  # type: ignore[override]
+    def _explain(self, dataset: Dataset, label: int) -> Explanation:
         name = self.known_labels[label]
         parts = []
         lists = self._lists(dataset, self.config.depth)
@@ -310,7 +321,7 @@ class Ensemble(Method):
             parts.append(Part("examples of the label", 1.0, seen, None))
             parts.append(Part("bias", 1.0, self.stack.bias, None))
             return stacked(name, parts, reached=any(label in ranked[1] for ranked in lists))
-        what = "rank in its list (1: first)" if self.config.rule == "rank" else "score"
+        what = RESCALED.get(self.config.rule, "score")
         return summed(
             name, parts, f"the sum over the members of weight · {what}; 0 if a list lacks the label"
         )
@@ -323,10 +334,7 @@ class Ensemble(Method):
             ranked = member.predict(dataset, min(depth, len(member.known_labels)))
             ids = ranked.indices if new_ids is None else new_ids[ranked.indices]
             lists.append(Ranked(ranked.indptr, ids, ranked.scores))
-        if self.config.rule == "rank":
-            longest = np.max([np.diff(indptr) for indptr, _, _ in lists], axis=0)
-            lists = [Ranked(indptr, ids, _relevance(indptr, longest)) for indptr, ids, _ in lists]
-        return lists
+        return rescaled(lists, self.config.rule)
 
     def _share_threads(self, member: Method) -> None:
         if member.config.threads != self.config.threads:
@@ -416,14 +424,6 @@ def best_weights(quality: Callable[[Weights], float], count: int) -> Weights:
         if best is before:
             break
     return best
-
-
-def _relevance(indptr: npt.NDArray[np.int64], longest: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-    """(n − r) / n for every entry, with r its rank and n the longest list of its text."""
-    counts = np.diff(indptr)
-    ranks = np.arange(indptr[-1]) - np.repeat(indptr[:-1], counts)
-    n = np.repeat(longest, counts)
-    return np.asarray((n - ranks) / n, np.float32)
 
 
 def _union(vocabularies: Sequence[Strings]) -> Strings:

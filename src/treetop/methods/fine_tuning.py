@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ..data import Dataset
-from ..errors import DataError
+from ..data.held_out import held_out_rows
+from ..errors import ConfigError, DataError
 from ..features.joined import Vectors
 from ..neural.batches import Examples
 from ..neural.device import chosen_device, chosen_precision
@@ -66,13 +67,19 @@ class TrainingTask:
 def training_log(
     progress: TrainingProgress, parameters: Mapping[str, int], device: torch.device, config: NetworkConfig
 ) -> dict[str, Any]:
-    """The log that a model keeps of its training; ``parameters``: number of weights per part."""
-    precision = chosen_precision(config.training.precision, device)
+    """The log that a model keeps of its training; ``parameters``: number of weights per part.
+
+    ``clipped``: the share of steps whose gradients were clipped, if the settings clip them.
+    """
+    training = config.training
+    precision = chosen_precision(training.precision, device)
+    clips = (training.clip or training.adaptive_clip) and progress.step
     return {
         "parameters": dict(parameters),
         "device": str(device),
         "precision": str(precision).removeprefix("torch."),
         "seconds": progress.seconds,
+        **({"clipped": progress.clipped / progress.step} if clips else {}),
         "best_epoch": progress.best_epoch or len(progress.entries),
         "epochs": progress.entries,
     }
@@ -93,6 +100,19 @@ def training_texts(dataset: Dataset, method: str) -> Strings:
             f"{dataset.source}: {method} needs texts, but there are only features: choose a linear method"
         )
     return dataset.texts
+
+
+def with_validation(
+    dataset: Dataset, validation: Dataset | None, config: NetworkConfig, method: str
+) -> tuple[Dataset, Dataset | None]:
+    """The training examples, and the validation set: given, or held out as the settings say."""
+    training_texts(dataset, method)
+    if validation is None and config.training.validation:
+        kept, held_out = held_out_rows(dataset, config.training.validation, config.seed, "validation")
+        dataset, validation = dataset[kept], dataset[held_out]
+    if config.training.patience and validation is None:
+        raise ConfigError("patience needs held-out examples: set validation=0.1, or pass a validation set")
+    return dataset, validation
 
 
 def prediction_vectors(

@@ -19,7 +19,8 @@ from scipy import sparse
 from .. import _native
 from ..config import part, setting
 from ..data import Dataset
-from ..data.dataset import label_matrix
+from ..data.held_out import held_out_if_possible
+from ..data.matrices import label_matrix
 from ..errors import ConfigError, ModelError
 from ..explanation import Explanation, Part, listed_score, summed
 from ..linear import Forest
@@ -31,7 +32,6 @@ from ..progress import step
 from ..ranked import DEPTH, Ranked
 from ..sparse import Rows
 from ..tree import LabelTree
-from .held_out import held_out_if_possible
 from .tree_linear import TreeLinear, TreeLinearConfig
 from .xr_linear import XR_SPACE
 
@@ -83,7 +83,7 @@ class Hybrid(TreeLinear):
     neighbours: Neighbours | None = None
     """None where the weight is 0."""
 
-    def _fit(  # type: ignore[override]
+    def _fit(
         self,
         dataset: Dataset,
         *,
@@ -144,9 +144,7 @@ class Hybrid(TreeLinear):
         super()._grow(dataset, X, Y, known, limits)
         self.neighbours = neighbours
 
-    def _rank(  # type: ignore[override]
-        self, dataset: Dataset, k: int, *, beam: tuple[int, ...] | None = None
-    ) -> Ranked:
+    def _rank(self, dataset: Dataset, k: int, *, beam: tuple[int, ...] | None = None) -> Ranked:
         if self.neighbours is None:
             return super()._rank(dataset, k, beam=beam)
         assert self.forest is not None
@@ -173,9 +171,7 @@ class Hybrid(TreeLinear):
             neighbours.rank(X, depth, threads=self.threads),
         ]
 
-    def _explain(  # type: ignore[override]
-        self, dataset: Dataset, label: int, *, beam: tuple[int, ...] | None = None
-    ) -> Explanation:
+    def _explain(self, dataset: Dataset, label: int, *, beam: tuple[int, ...] | None = None) -> Explanation:
         if self.neighbours is None:
             return super()._explain(dataset, label, beam=beam)
         assert self.forest is not None

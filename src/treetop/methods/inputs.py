@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from ..data import Dataset
 from ..data.columns import checked_texts, is_frame, is_matrix
-from ..data.frames import TextColumns, from_frame
+from ..data.frame_columns import TextColumns
 from ..errors import DataError
 from ..strings import Strings
 
@@ -23,7 +24,7 @@ _HERE = "the input"
 def as_dataset(inputs: Inputs, text: TextColumns | None = None) -> Dataset:
     """Inputs without labels; ``text`` names the text columns of a frame."""
     if _holds_texts(inputs, text):
-        return from_frame(inputs, text=text or "text", labels=None, source=_HERE)
+        return Dataset.from_frame(inputs, text=text or "text", labels=None, source=_HERE)
     if isinstance(inputs, Dataset):
         return inputs
     if isinstance(inputs, str):
@@ -43,11 +44,22 @@ def training_set(data: Dataset | Inputs, labels: Any, text: TextColumns | None =
     return dataset
 
 
+def weighted_rows(dataset: Dataset) -> npt.NDArray[np.int64] | None:
+    """The training examples with a weight above 0; None: all."""
+    if dataset.weights is None or dataset.weights.all():
+        return None
+    assert dataset.Y is not None
+    rows = np.flatnonzero(dataset.weights)
+    if dataset.Y[rows].nnz == 0:
+        raise DataError(f"{dataset.source}: the weights of all labelled examples are zero: raise some")
+    return rows
+
+
 def labelled_set(data: Dataset | Inputs, labels: Any, text: TextColumns | None = None) -> Dataset:
     """Examples with their labels: in the data, given next to it, or in the column that ``labels`` names."""
     if _holds_texts(data, text):
         if labels is None or isinstance(labels, str):
-            return from_frame(data, text=text or "text", labels=labels or "labels")
+            return Dataset.from_frame(data, text=text or "text", labels=labels or "labels")
         return Dataset.from_texts(as_dataset(data, text).texts or (), labels)
     if isinstance(data, Dataset):
         if labels is not None:

@@ -2,12 +2,17 @@
 
 For each level t of a label tree, from coarse to fine:
 
-    M^(t)    shortlist: the true parents, and those that the level above ranks high       Eq. 5 and 6
-    W^(t)    the head is initialised by solving it on the current vectors                  Eq. 11
-    min      Σ_i Σ_{l: M_il ≠ 0} R_il · loss(y_il, w_l · φ(x_i)), over encoder and head    Eq. 7 to 9
+    R^(t)    the number of the text's labels below each node                              Eq. 6
+    M^(t)    shortlist: the true parents, and those that the level above ranks high       Eq. 7 and 8
+    min      Σ_i Σ_{l: M_il ≠ 0} R̂_il · loss(y_il, w_l · φ(x_i)) + λ‖W‖²                  Eq. 9
+    W^(t)    the head is initialised by solving it for W on the current vectors           Eq. 11
 
-R^(t) counts the labels of a text below each node; negatives have weight 1. Linear rankers on [TF-IDF ; φ],
-which see more of a text than the encoder, select the nodes for the next level.
+As in the released code, R̂ is R for positives and 1 for negatives, λ is 0, and the initial head is solved
+with C = 100. With ``alpha`` it is as in the paper: R̂_il = R_il / Σ_j R_ij for positives, and α for negatives.
+``penalty`` is λ; the initial head then has C = 1 / (2 λ).
+
+Linear rankers on [TF-IDF ; φ], which see more of a text than the encoder, select the nodes for the next
+level.
 """
 
 from __future__ import annotations
@@ -34,12 +39,13 @@ from ..neural.config import training_settings
 from ..neural.device import seeded, using_threads
 from ..neural.encoder_network import EncoderNetwork
 from ..neural.reader import Tokens
-from ..neural.training import TrainingProgress
+from ..neural.training import OnEpoch, TrainingProgress
 from ..ranked import Ranked
 from ..sparse import binarize, normalize_rows
 from ..tree import LabelTree
 from .fine_tuning import TrainingTask, inference_settings
 from .network_config import JoinedFeaturesConfig
+from .node_validation import NodeValidation
 
 if TYPE_CHECKING:
     from ..neural.text_encoder import TextEncoder
@@ -65,6 +71,15 @@ class LevelTuningConfig(JoinedFeaturesConfig):
     cost_sensitive: bool = setting(
         True,
         "in fine-tuning, weight clusters by the number of the text's labels in them (rankers: linear.costs)",
+    )
+    alpha: float | None = setting(
+        None,
+        "weight α of negatives, where positives are weighted by their share of the text's labels, as in the "
+        "paper; none: as released, positives by their number of labels and negatives by 1",
+        above=0,
+    )
+    penalty: float = setting(
+        0.0, "L2 penalty λ on the weights of a level's head, summed over the training texts", at_least=0
     )
     bootstrap: str = setting(
         "weighted",
@@ -94,9 +109,13 @@ class LevelTuning:
         Y: sparse.csr_matrix,
         tree: LabelTree,
         device: torch.device,
+        validation: NodeValidation | None = None,
         *,
+        on_epoch: OnEpoch | None = None,
         threads: int,
     ) -> None:
+        self.validation = validation
+        self.on_epoch = on_epoch
         self.config = config
         self.encoder = encoder
         self.device = device
@@ -105,6 +124,7 @@ class LevelTuning:
         self.X = X
         self.tree = tree
         self.relevance = relevance_chain(Y, tree)
+        """R of Eq. 6, level by level."""
         small = [level for level, size in enumerate(tree.sizes) if size <= self.config.max_clusters]
         lowest = small[-self.config.lowest :] if self.config.lowest else small
         self.levels = lowest if any(self.config.steps or [self.config.epochs]) else []
@@ -112,7 +132,10 @@ class LevelTuning:
         """The progress of all levels so far."""
         labels = (*tree.offsets, tree.labels, Y.indptr, Y.indices)
         first = self.encoder.weights().values()
-        self.basis = checkpoints.name_of("", *tokens, X.data, *labels, *first, training_settings(self.config))
+        held_out = () if validation is None else validation.arrays()
+        self.basis = checkpoints.name_of(
+            "", *tokens, X.indices, X.data, *labels, *first, *held_out, training_settings(self.config)
+        )
 
     def run(self) -> Vectors:
         """Fine-tunes all levels; returns the vectors of the training texts."""
@@ -159,7 +182,14 @@ class LevelTuning:
         """The encoder with a new head, initialised as ``bootstrap`` says."""
         parents = self.tree.parents(level)
         with seeded(self.config.seed + level, torch.device("cpu")):
-            network = EncoderNetwork(self.encoder.encoder, self.tree.sizes[level], self.config.loss, parents)
+            network = EncoderNetwork(
+                self.encoder.encoder,
+                self.tree.sizes[level],
+                self.config.loss,
+                parents,
+                scale=self.config.alpha or 1.0,
+                penalty=self.config.penalty / self.X.shape[0],
+            )
         if vectors is None or above is None or self.config.bootstrap == "none":
             return network
         inherit = self.config.bootstrap == "inherit"
@@ -168,14 +198,33 @@ class LevelTuning:
         network.head.bias.data = torch.from_numpy(b)
         return network
 
+    def weights(self, level: int) -> sparse.csr_matrix:
+        """R̂ of the positives where negatives weigh 1; the network's ``scale`` is α."""
+        costs, alpha = self._costs(level), self.config.alpha
+        if alpha is None:
+            return costs
+        return sparse.csr_matrix(
+            (costs.data / np.float32(alpha), costs.indices, costs.indptr), shape=costs.shape
+        )
+
+    def _costs(self, level: int) -> sparse.csr_matrix:
+        """R̂ of the positives."""
+        relevance = self.relevance[level]
+        if not self.config.cost_sensitive:
+            return binarize(relevance)
+        return relevance if self.config.alpha is None else normalize_rows(relevance, "l1")
+
     def _solved(self, level: int, vectors: Vectors, shortlist: sparse.csr_matrix) -> Head:
-        weighted = self.config.bootstrap == "weighted" and self.config.cost_sensitive
+        config = self.config
+        cost = 1 / (2 * config.penalty) if config.penalty else BOOTSTRAP.cost_positive
         solved = SingleLevel.fit(
             _as_csr(vectors),
-            self.relevance[level] if weighted else binarize(self.relevance[level]),
+            self._costs(level) if config.bootstrap == "weighted" else binarize(self.relevance[level]),
             shortlist,
             self.tree.offsets[level],
-            BOOTSTRAP,
+            BOOTSTRAP.replace_settings(
+                {"cost_positive": cost, "cost_negative": cost * (config.alpha or 1.0)}
+            ),
             title=f"Initial weights of level {level + 1}",
             seed=self.config.seed + level,
             threads=self.threads,
@@ -187,19 +236,20 @@ class LevelTuning:
         steps = config.steps[min(number, len(config.steps) - 1)] if config.steps else None
         if not (config.epochs if steps is None else steps):
             return TrainingProgress()
-        Y = self.relevance[level] if config.cost_sensitive else binarize(self.relevance[level])
         name = checkpoints.name_of("tuning", self.basis, level, shortlist.indptr, shortlist.indices)
         nodes = f"{self.tree.sizes[level]:,} nodes"
         with using_threads(self.threads), seeded(config.seed + level, self.device):
             task = TrainingTask(
                 network,
-                Examples(self.tokens, Y, shortlist=None if level == 0 else shortlist),
+                Examples(self.tokens, self.weights(level), shortlist=None if level == 0 else shortlist),
                 config,
                 self.device,
                 title=f"Fine-tuning, level {number + 1} of {len(self.levels)}, {nodes}",
                 checkpoint=name,
                 seed=config.seed + level,
                 steps=steps,
+                validator=None if self.validation is None else self.validation.validator(network, level),
+                on_epoch=self.on_epoch,
                 part={"level": level + 1},
             )
             return task.run()
@@ -219,7 +269,7 @@ class LevelTuning:
             normalize_rows(relevance, "l1") if self.config.cost_sensitive else binarize(relevance),
             shortlist,
             self.tree.offsets[level],
-            self.config.linear.replace_settings({"last_transform": None}),
+            self.config.linear.at_level(level, self.tree.depth).replace_settings({"last_transform": None}),
             title=f"Rankers of level {level + 1}",
             seed=self.config.seed + level,
             threads=self.threads,
@@ -227,7 +277,10 @@ class LevelTuning:
         if level and beam is None:  # the levels above are not fine-tuned
             indptr, nodes = shortlist.indptr.astype(np.int64), shortlist.indices.astype(np.int32)
             beam = Ranked(indptr, nodes, shortlist.data)
-        return rankers.rank(features, max(self.config.shortlist, 1), start=beam, threads=self.threads)
+        most = max(self.config.shortlist, 1)
+        if self.validation is not None:
+            self.validation.descend(rankers, most)
+        return rankers.rank(features, most, start=beam, threads=self.threads)
 
 
 def _as_csr(vectors: Vectors) -> sparse.csr_matrix:

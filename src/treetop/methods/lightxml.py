@@ -77,6 +77,11 @@ class LightXMLConfig(ClusteredEncoderConfig):
 
     renamed: ClassVar = {"visited": "cluster_beam"}
 
+    def check(self) -> None:
+        super().check()
+        if self.training.dropout_steps and self.negatives != "dynamic":
+            raise ConfigError("dropout_steps needs negatives=dynamic: leave out dropout_steps")
+
 
 class LightXML(NeuralMethod):
     """Clusters and labels share one encoder."""
@@ -102,14 +107,20 @@ class LightXML(NeuralMethod):
         config = self.config
         encoder = encoder_of(self.reader)
         assert self.clusters is not None
+        if len(self.clusters) > 2:
+            raise ConfigError(
+                f"lightxml has one level of clusters, but the label tree has {len(self.clusters) - 1}: give a"
+                " tree with one level above the labels"
+            )
         if len(self.clusters) == 1:
-            return EncoderNetwork(encoder, labels, "bce", bits=config.head_bits)
+            return EncoderNetwork(encoder, labels, "bce", reduction=config.reduction, bits=config.head_bits)
         head = ClusterHead(
             encoder.width,
             self.clusters.parents[-1],
             hidden=config.hidden,
             activation=config.activation,
             beam=config.cluster_beam,
+            reduction=config.reduction,
             bits=config.head_bits,
             sparse=config.sparse,
         )

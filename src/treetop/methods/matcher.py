@@ -22,10 +22,11 @@ from ..neural.device import seeded, using_threads
 from ..neural.encoder_network import EncoderNetwork
 from ..neural.reader import Tokens
 from ..neural.text_encoder import TextEncoder
-from ..neural.training import TrainingProgress
+from ..neural.training import OnEpoch, TrainingProgress
 from ..ranked import Ranked
 from .fine_tuning import TrainingTask
 from .network_config import NetworkConfig
+from .node_validation import NodeValidation, best_nodes
 
 
 class Matcher:
@@ -45,6 +46,8 @@ class Matcher:
         *,
         loss: str,
         steps: int,
+        validation: NodeValidation | None = None,
+        on_epoch: OnEpoch | None = None,
         threads: int,
     ) -> tuple[Matcher, TrainingProgress, dict[str, int]]:
         """The matcher, the progress of its training and the number of weights; fine-tunes the encoder, too.
@@ -55,6 +58,8 @@ class Matcher:
             network = EncoderNetwork(encoder.encoder, clusters.shape[1], loss)
             first = encoder.weights().values()
             basis = (*tokens, clusters.indptr, clusters.indices, *first, training_settings(config))
+            if validation is not None:
+                basis = (*basis, *validation.arrays())
             task = TrainingTask(
                 network,
                 Examples(tokens, clusters),
@@ -64,6 +69,8 @@ class Matcher:
                 checkpoint=checkpoints.name_of("matcher", *basis),
                 seed=config.seed,
                 steps=steps or None,
+                validator=None if validation is None else validation.validator(network, 0),
+                on_epoch=on_epoch,
             )
             progress = task.run()
         W, b = (value.detach().cpu().numpy() for value in (network.head.weight, network.head.bias))
@@ -71,15 +78,9 @@ class Matcher:
 
     def best(self, vectors: Vectors, k: int) -> Ranked:
         """The ``k`` best clusters of every text, with scores exp(-max(0, 1 - g)²)."""
-        k = min(k, len(self.b))
-        scores = vectors @ self.W.T + self.b
-        best = np.argpartition(-scores, k - 1, axis=1)[:, :k]
-        values = np.take_along_axis(scores, best, 1)
-        order = np.argsort(-values, axis=1, kind="stable")
-        best, values = np.take_along_axis(best, order, 1), np.take_along_axis(values, order, 1)
-        indptr = np.arange(len(vectors) + 1, dtype=np.int64) * k
-        matched = np.exp(-(np.maximum(0, 1 - values) ** 2)).astype(np.float32)
-        return Ranked(indptr, best.astype(np.int32).reshape(-1), matched.reshape(-1))
+        ranked = best_nodes(vectors, self.W, self.b, None, k)
+        matched = np.exp(-(np.maximum(0, 1 - ranked.scores) ** 2)).astype(np.float32)
+        return ranked._replace(scores=matched)
 
     def state(self) -> dict[str, npt.NDArray]:
         """Plain arrays for the store."""

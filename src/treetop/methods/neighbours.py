@@ -43,25 +43,25 @@ class NearestNeighbours(Method):
     def takes_texts(self) -> bool:
         return self.features.of_texts
 
-    def _fit(self, dataset: Dataset) -> None:  # type: ignore[override]  # it has no options
+    def _fit(self, dataset: Dataset) -> None:
         self.features, X = TextFeatures.fit(
             dataset, self.config.tfidf, keeps_data=self.config.keep_data, threads=self.threads
         )
         self.neighbours = Neighbours.fit(X, dataset.Y, self.config.vote, threads=self.threads)
 
-    def _update(self, new: Dataset, old: Dataset | None) -> None:  # type: ignore[override]
+    def _update(self, new: Dataset, old: Dataset | None) -> None:
         X, Y, _ = self.features.with_old_examples(
             new, old, name=self.name, count=self.statistics["examples"], threads=self.threads
         )
         self.neighbours = Neighbours.fit(X, Y, self.config.vote, threads=self.threads)
         self.features.keep(X, Y)
 
-    def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
+    def _rank(self, dataset: Dataset, k: int) -> Ranked:
         assert self.neighbours is not None
         X = self.features.rows(dataset, threads=self.threads)
         return self.neighbours.rank(X, k, threads=self.threads)
 
-    def _explain(self, dataset: Dataset, label: int) -> Explanation:  # type: ignore[override]
+    def _explain(self, dataset: Dataset, label: int) -> Explanation:
         assert self.neighbours is not None
         X = self.features.rows(dataset, threads=self.threads)
         return self.neighbours.explain(X, label, self.known_labels, threads=self.threads)

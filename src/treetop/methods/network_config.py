@@ -15,6 +15,7 @@ from ..features import USUAL_TFIDF, TfidfConfig
 from ..linear.joined_ranker import JoinedRankerConfig
 from ..neural.config import TrainingConfig
 from ..neural.encoder_config import EncoderConfig, EncoderRankerOptions
+from ..neural.heads import REDUCTIONS
 from ..neural.reader import Reader, WordReader
 from ..neural.words import WordsConfig
 from ..strings import Strings
@@ -153,6 +154,12 @@ class ClusterConfig(Config):
 class ClusteredEncoderConfig(ClusterConfig, EncoderNetworkConfig):
     """Settings of all encoders that score label clusters, and the labels of the best clusters."""
 
+    reduction: str = setting(
+        "sum",
+        "loss of a text on each level: sum over its candidates, or their mean, as in the released code of "
+        "LightXML and CascadeXML",
+        choices=REDUCTIONS,
+    )
     sparse: bool = setting(
         False,
         "sparse gradients: update only the labels scored in a step; less memory where labels far outnumber "
@@ -180,8 +187,3 @@ class JoinedFeaturesConfig(NetworkConfig):
     )
 
     renamed: ClassVar = {"keep_data": None}
-
-    def check(self) -> None:
-        super().check()
-        if self.training.validation or self.training.patience:
-            raise ConfigError("this method always trains to the end: leave out validation and patience")

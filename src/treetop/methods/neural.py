@@ -21,7 +21,7 @@ from ..data.digest import data_digest, string_arrays
 from ..deprecation import renamed_attribute
 from ..digests import digest_of
 from ..errors import ConfigError, ModelError
-from ..features import Tfidf, fitted_tfidf
+from ..features.text_features import TextFeatures
 from ..metrics import Metrics, evaluate, inverse_propensity, parse_metric
 from ..neural.arrays import load_weights, to_array
 from ..neural.batches import Examples
@@ -37,15 +37,14 @@ from ..strings import Strings
 from ..tree import LabelTree
 from ..tree.label_clusters import LabelClusters
 from .base import Method
-from .fine_tuning import TrainingTask, inference_settings, training_log, training_texts
-from .held_out import held_out_rows
+from .fine_tuning import TrainingTask, inference_settings, training_log, training_texts, with_validation
 from .network_config import ClusterConfig, LabelNetworkConfig
 
 if TYPE_CHECKING:
     from ..neural.encoder_ranker import EncoderRanker
 
-Terms = tuple[Tfidf, sparse.csr_matrix]
-"""A vocabulary and the TF-IDF features of the training texts."""
+Terms = tuple[TextFeatures, sparse.csr_matrix]
+"""The features of texts, and those of the training texts."""
 
 
 class NeuralMethod(Method):
@@ -96,30 +95,34 @@ class NeuralMethod(Method):
 
     # -- training --------------------------------------------------------------------------------------------
 
-    def _fit(  # type: ignore[override]
+    def _fit(
         self,
         dataset: Dataset,
         *,
+        tree: LabelTree | None = None,
         validation: Dataset | None = None,
         on_epoch: OnEpoch | None = None,
     ) -> None:
-        """``validation``: labelled texts that decide which epoch is best.
+        """``tree``: your own label clusters; ``validation``: labelled texts that decide which epoch is best.
 
         ``on_epoch`` is called with the log entry of every epoch; it may raise to end the training.
         """
         config, threads = self.config, self.threads
-        dataset, validation = self._with_validation(dataset, validation)
+        dataset, validation = with_validation(dataset, validation, config, self.name)
         device = chosen_device(config.device)
-        texts = dataset.texts
-        assert texts is not None and dataset.Y is not None
+        texts = training_texts(dataset, self.name)
+        assert dataset.Y is not None
         self.labels = dataset.labels
         self.used = np.flatnonzero(dataset.label_counts)
         Y = sparse.csr_matrix(dataset.Y[:, self.used], dtype=np.float32)
 
         self.reader = config.new_reader(texts, threads=threads)
         tokens = self.reader.tokens(texts, threads=threads)
-        terms = self._ranker_terms(texts)
-        self.clusters = self._cluster(dataset, Y, terms)
+        terms = self._ranker_terms(dataset)
+        if tree is None:
+            self.clusters = self._cluster(dataset, Y, terms)
+        else:
+            self.clusters = LabelClusters.of_tree(tree.of_training(dataset))
 
         with using_threads(threads), clear_memory_errors(), seeded(config.seed, device):
             self.network = self._build(len(self.used), trained=False)
@@ -144,44 +147,30 @@ class NeuralMethod(Method):
             self.ranker = self._fit_ranker(examples, Y, terms, device)
         self.training_log = training_log(progress, self.network.counts(), device, config)
 
-    def _with_validation(
-        self, dataset: Dataset, validation: Dataset | None
-    ) -> tuple[Dataset, Dataset | None]:
-        """The training examples, and the validation set: given, or held out as the settings say."""
-        training_texts(dataset, self.name)
-        training = self.config.training
-        if validation is None and training.validation:
-            kept, held_out = held_out_rows(dataset, training.validation, self.config.seed, "validation")
-            dataset, validation = dataset[kept], dataset[held_out]
-        if training.patience and validation is None:
-            raise ConfigError(
-                "patience needs held-out examples: set validation=0.1, or pass a validation set"
-            )
-        return dataset, validation
-
-    def _ranker_terms(self, texts: Strings) -> Terms | None:
-        """TF-IDF for the joined ranker, if there is one.
+    def _ranker_terms(self, dataset: Dataset) -> Terms | None:
+        """Features for the joined ranker, if there is one: those of the data, or TF-IDF.
 
         Computed before the network is trained, so that errors in the texts show up first.
         """
         options = self.config.ranker
-        return None if options is None else fitted_tfidf(options.config.tfidf, texts, self.threads)
+        if options is None:
+            return None
+        return TextFeatures.fit(dataset, options.config.tfidf, unit_rows=True, threads=self.threads)
 
     def _cluster(self, dataset: Dataset, Y: sparse.csr_matrix, terms: Terms | None) -> LabelClusters | None:
-        """The label clusters; reuses the ranker's TF-IDF where its settings are the same."""
+        """The label clusters; reuses the ranker's features where its settings are the same."""
         config = self.config
         if not isinstance(config, ClusterConfig):
             return None
         sizes = self._cluster_sizes(Y.shape[1])
         if not sizes:
             return LabelClusters.flat(Y.shape[1])
-        assert dataset.texts is not None
         if terms is None or config.ranker is None or config.ranker.config.tfidf != config.tfidf:
-            terms = fitted_tfidf(config.tfidf, dataset.texts, self.threads)
-        tfidf, X = terms
+            terms = TextFeatures.fit(dataset, config.tfidf, unit_rows=True, threads=self.threads)
+        features, X = terms
         of_labels: sparse.csr_matrix | None = None
-        if dataset.label_texts is not None and config.tree.needs_label_texts:
-            of_labels = tfidf.transform(dataset.label_texts.take(self.used), threads=self.threads)
+        if config.tree.needs_label_texts:
+            of_labels = features.of_labels(dataset, self.used, threads=self.threads)
         return LabelClusters.fit(
             X,
             Y,
@@ -267,6 +256,15 @@ class NeuralMethod(Method):
         return True
 
     @property
+    def needs_features(self) -> bool:
+        return self.ranker is not None and not self.ranker.ranker.features.of_texts
+
+    @classmethod
+    def fit_options(cls) -> list[str]:
+        clustered = issubclass(cls.config_class, ClusterConfig)
+        return [name for name in super().fit_options() if clustered or name != "tree"]
+
+    @property
     def network_alone(self) -> bool:
         """Whether only the network ranks labels, so that the metrics of its best epoch are the model's."""
         return self.ranker is None
@@ -281,7 +279,7 @@ class NeuralMethod(Method):
         assert self.network is not None and self.reader is not None
         return Examples(self.reader.tokens(texts, threads=self.threads), width=self.network.fixed_width)
 
-    def _rank(self, dataset: Dataset, k: int) -> Ranked:  # type: ignore[override]
+    def _rank(self, dataset: Dataset, k: int) -> Ranked:
         assert dataset.texts is not None and self.network is not None
         with using_threads(self.threads), clear_memory_errors():
             examples = self._examples(dataset.texts)
@@ -290,7 +288,7 @@ class NeuralMethod(Method):
             device = chosen_device(self.config.device)
             ranked = self.ranker.rank(
                 self.network,  # type: ignore[arg-type]  # one with a ranker is a HeadedEncoder
-                dataset.texts,
+                dataset,
                 examples,
                 k,
                 inference_settings(self.config, device, int8=self.config.int8),

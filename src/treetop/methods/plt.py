@@ -33,6 +33,7 @@ class PLT(TreeLinear):
 
     name = "plt"
     config_class = PLTConfig
+    scores_are_probabilities = True
     search_space = TREE_SPACE | {
         "linear.cost_positive": Range(1, 100, log=True),
         "linear.cost_negative": Range(1, 100, log=True),

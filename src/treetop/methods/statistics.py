@@ -9,10 +9,10 @@ from typing import Any
 from ..errors import ModelError
 
 _STATISTICS: dict[str, Any] = {
-    "examples": int,
+    "examples": (int, NoneType),  # None: unknown, of a model that was imported
     "labels": int,
     "labels_used": int,
-    "labels_per_example": (int, float),
+    "labels_per_example": (int, float, NoneType),
     "input": str,
     "source": str,
 }
@@ -39,7 +39,7 @@ def checked_statistics(data: Mapping[str, Any]) -> dict[str, Any]:
         for name, kind in kinds.items():
             if not isinstance(given, Mapping) or not isinstance(given.get(name, ...), kind):
                 raise ModelError(f"the manifest has no valid {name!r} for the {what}: retrain the model")
-    if data["examples"] < 1:
+    if data["examples"] is not None and data["examples"] < 1:
         raise ModelError(
             f"the manifest says the model was trained on {data['examples']} examples: retrain the model"
         )

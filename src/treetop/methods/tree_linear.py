@@ -83,14 +83,14 @@ class TreeLinear(Method):
         assert self.forest is not None
         return self.forest.models[0].tree
 
-    def _fit(  # type: ignore[override]  # a method names the options it knows
+    def _fit(
         self,
         dataset: Dataset,
         *,
         tree: LabelTree | None = None,
         negatives: sparse.csr_matrix | None = None,
     ) -> None:
-        """``tree``: your own (see `LabelTree.from_parents`); ``negatives``: like Y, for negatives=given."""
+        """``tree``: your own or label clusters, see `as_tree`; ``negatives``: like Y, for negatives=given."""
         X = self._fit_features(dataset)
         self.forest = self._fit_forest(dataset, X, tree, negatives)
 
@@ -135,11 +135,12 @@ class TreeLinear(Method):
         )
 
     def _label_text_vectors(self, dataset: Dataset) -> sparse.csr_matrix | None:
-        """Features of the labels' own texts, if the tree is built from them."""
-        texts = dataset.label_texts if self.config.tree.needs_label_texts else None
-        return self.features.of_label_texts(texts, threads=self.threads)
+        """Features of the labels' own texts, or given ones, if the tree is built from them."""
+        if not self.config.tree.needs_label_texts:
+            return None
+        return self.features.of_labels(dataset, threads=self.threads)
 
-    def _update(  # type: ignore[override]
+    def _update(
         self,
         new: Dataset,
         old: Dataset | None,
@@ -166,6 +167,7 @@ class TreeLinear(Method):
             Y,
             config.tree,
             text_vectors=self._label_text_vectors(dataset),
+            seed=config.seed,
             threads=self.threads,
         )
         seeds = member_seeds(config.seed, len(models))
@@ -176,16 +178,12 @@ class TreeLinear(Method):
             ]
         )
 
-    def _rank(  # type: ignore[override]
-        self, dataset: Dataset, k: int, *, beam: tuple[int, ...] | None = None
-    ) -> Ranked:
+    def _rank(self, dataset: Dataset, k: int, *, beam: tuple[int, ...] | None = None) -> Ranked:
         assert self.forest is not None
         X = self.features.rows(dataset, threads=self.threads)
         return self.forest.rank(X, k, beam=beam, threads=self.threads)
 
-    def _explain(  # type: ignore[override]
-        self, dataset: Dataset, label: int, *, beam: tuple[int, ...] | None = None
-    ) -> Explanation:
+    def _explain(self, dataset: Dataset, label: int, *, beam: tuple[int, ...] | None = None) -> Explanation:
         return self._explain_linear(dataset, label, beam, k=1)
 
     def _explain_linear(

@@ -16,19 +16,21 @@ from ..config import part, setting
 from ..data import Dataset
 from ..deprecation import renamed_attribute
 from ..errors import ConfigError
-from ..features import fitted_tfidf
 from ..features.joined import Vectors
+from ..features.text_features import TextFeatures
 from ..linear.config import COST_SPACE
 from ..linear.joined_ranker import USUAL_TREE, JoinedRanker
 from ..neural.device import chosen_device
 from ..neural.text_encoder import TextEncoder
+from ..neural.training import OnEpoch
 from ..ranked import Ranked
 from ..search_space import SearchSpace
 from ..strings import Strings
 from ..tree import FROM_EXAMPLES, LabelTree, TreeConfig, trees_of
 from .base import Method
-from .fine_tuning import prediction_vectors, training_log, training_texts
+from .fine_tuning import prediction_vectors, training_log, training_texts, with_validation
 from .level_tuning import LevelTuning, LevelTuningConfig
+from .node_validation import NodeValidation
 
 XR_SPACE: SearchSpace = COST_SPACE | {
     "training.learning_rate": (5e-5, 1e-4, 2e-4),
@@ -69,8 +71,12 @@ class XRTransformer(Method):
     ranker: JoinedRanker | None = None
 
     model = renamed_attribute("model", "ranker.model")
-    tfidf = renamed_attribute("tfidf", "ranker.tfidf")
+    tfidf = renamed_attribute("tfidf", "ranker.features.tfidf")
     n_features = renamed_attribute("n_features", "ranker.model.n_features")
+
+    @property
+    def needs_features(self) -> bool:
+        return self.ranker is not None and not self.ranker.features.of_texts
 
     @property
     def tree(self) -> LabelTree:
@@ -79,28 +85,51 @@ class XRTransformer(Method):
         assert self.ranker is not None
         return self.ranker.model.tree
 
-    def _fit(self, dataset: Dataset) -> None:  # type: ignore[override]
-        config, Y, threads = self.config, dataset.Y, self.threads
+    def _fit(
+        self,
+        dataset: Dataset,
+        *,
+        tree: LabelTree | None = None,
+        validation: Dataset | None = None,
+        on_epoch: OnEpoch | None = None,
+    ) -> None:
+        """``tree``: your own tree for the fine-tuning; with ``refine=false`` for the rankers too.
+
+        ``validation``: labelled texts that decide which epoch of each level is best. ``on_epoch`` is called
+        with the log entry of every epoch.
+        """
+        config, threads = self.config, self.threads
+        dataset, validation = with_validation(dataset, validation, config, self.name)
+        texts, Y = training_texts(dataset, self.name), dataset.Y
         assert Y is not None
-        texts = training_texts(dataset, self.name)
         device = chosen_device(config.device)
 
         self.encoder = TextEncoder.pretrained(config.transformer, config.max_length)
-        tfidf, X = fitted_tfidf(config.tfidf, texts, threads)
+        features, X = TextFeatures.fit(dataset, config.tfidf, unit_rows=True, threads=threads)
         tokens = self.encoder.tokens(texts)
-        label_features = None
-        if dataset.label_texts is not None and config.tree.needs_label_texts:
-            label_features = tfidf.transform(dataset.label_texts, threads=threads)
-        tree = trees_of(X, Y, config.tree, seeds=[config.seed], text_vectors=label_features, threads=threads)[
-            0
-        ]
+        if tree is not None:
+            tree = tree.of_training(dataset)
+        else:
+            of_labels = (
+                features.of_labels(dataset, threads=threads) if config.tree.needs_label_texts else None
+            )
+            (tree,) = trees_of(
+                X, Y, config.tree, seeds=[config.seed], text_vectors=of_labels, threads=threads
+            )
 
-        tuning = LevelTuning(config, self.encoder, tokens, X, Y, tree, device, threads=threads)
+        held_out = None
+        if validation is not None:
+            held_out = NodeValidation(
+                validation, dataset.labels, tree, self.encoder, features, config, device, threads=threads
+            )
+        tuning = LevelTuning(
+            config, self.encoder, tokens, X, Y, tree, device, held_out, on_epoch=on_epoch, threads=threads
+        )
         vectors = tuning.run()
         self.training_log = training_log(tuning.progress, self.encoder.counts(), device, config)
 
         self.ranker = JoinedRanker.fit(
-            tfidf,
+            features,
             X,
             vectors,
             Y,
@@ -111,12 +140,10 @@ class XRTransformer(Method):
             threads=threads,
         )
 
-    def _rank(  # type: ignore[override]
-        self, dataset: Dataset, k: int, *, beam: tuple[int, ...] | None = None
-    ) -> Ranked:
+    def _rank(self, dataset: Dataset, k: int, *, beam: tuple[int, ...] | None = None) -> Ranked:
         assert self.ranker is not None and dataset.texts is not None
         vectors = None if self.config.use == "tfidf" else self.text_vectors(dataset.texts)
-        return self.ranker.rank(dataset.texts, vectors, k, beam=beam, threads=self.threads)
+        return self.ranker.rank(dataset, vectors, k, beam=beam, threads=self.threads)
 
     def text_vectors(self, texts: Strings) -> Vectors:
         """Vectors of texts by the fine-tuned encoder."""

@@ -10,12 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .. import _native
 from ..data import Dataset
 from ..data.frames import labelled
 from ..errors import ConfigError, DataError
-from ..machine import thread_count
 from ..predictions import Predictions, sort_rows
+from ..sparse import listed, without_entries
 from .propensity import DEFAULT_PROPENSITY, inverse_propensity
 
 Floats = npt.NDArray[np.float64]
@@ -98,7 +97,10 @@ def match_truth(
     n_train: int | None = None,
     propensity: tuple[float, float] = DEFAULT_PROPENSITY,
 ) -> MatchedPredictions:
-    """Puts predictions, truth and training counts onto one vocabulary, once the examples are the same."""
+    """Puts predictions, truth and training counts onto one vocabulary, once the examples are the same.
+
+    Excluded pairs of the truth (`Dataset.excluded`) are neither predicted nor true.
+    """
     truth = labelled(truth, "the truth must be")
     if truth.Y is None:
         raise DataError(f"{truth.source}: no labels to evaluate against; give a labelled test set")
@@ -142,15 +144,12 @@ def match_truth(
         if n_train is not None:
             weights = inverse_propensity(counts, n_train, *propensity)
     predictions = dataclasses.replace(predictions, labels=aligned.labels)
+    excluded = truth.excluded_among(aligned.labels)
+    if excluded is not None:
+        predictions, Y = predictions.without(excluded), without_entries(Y, excluded)
     return MatchedPredictions(predictions, Y, depth, counts, weights)
 
 
 def hits(predictions: Predictions, truth: sparse.csr_matrix) -> npt.NDArray[np.bool_]:
     """For each predicted label: is it true?"""
-    return _native.hits(
-        np.ascontiguousarray(truth.indptr, np.int64),
-        np.ascontiguousarray(truth.indices, np.int32),
-        predictions.indptr,
-        predictions.indices,
-        thread_count(0),
-    ).view(np.bool_)
+    return listed(predictions.indptr, predictions.indices, truth)

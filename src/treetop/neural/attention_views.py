@@ -51,7 +51,7 @@ def attention_views(
     encoder: Encoder, examples: Examples, numbers: Iterable[int] | Any, inference: InferenceSettings
 ) -> AttentionViews:
     """The attention in some layers, by a copy of the encoder that returns it; dropout is off."""
-    layers = _checked(numbers, encoder.depth)
+    layers = checked_layers(numbers, encoder.depth)
     plain = rebuilt(encoder.config.replace_settings({"attention": "eager"}), encoder.description())
     plain.load_state_dict(encoder.state_dict())
     plain.transformer.config.output_attentions = True
@@ -76,8 +76,8 @@ def attention_views(
     return AttentionViews(tuple(layers), examples.token_counts.astype(np.int64), weights.numpy())
 
 
-def _checked(numbers: Iterable[int] | Any, depth: int) -> list[int]:
-    """Layer numbers, in order."""
+def checked_layers(numbers: Iterable[int] | Any, depth: int) -> list[int]:
+    """Layer numbers of an encoder with ``depth`` layers, in order."""
     layers = list(numbers) if isinstance(numbers, Iterable) else [numbers]
     if not layers:
         raise ConfigError("layers: name at least one")

@@ -1,7 +1,7 @@
 """`CascadeHead`: one level of the label tree for each of several vectors of a text, all trained at once.
 
     z^(t) = W^(t) φ_t(x) + b^(t)           for the children of the nodes in the beam of level t - 1
-    loss    Σ_t Σ_c bce(y_c, z_c)          over these children c; the released code takes means over them
+    loss    Σ_t ω_t Σ_c bce(y_c, z_c)      over these children c, or their mean, as in the released code
     beam    the k_t best by σ(z^(t)); while training, the true nodes come first
 
 φ_t are states of successively later layers of one transformer: coarse clusters need fewer layers than labels.
@@ -38,20 +38,24 @@ class CascadeHead(Head):
         beam: Sequence[int],
         dropouts: Sequence[float],
         score: str,
+        weights: Sequence[float] | None = None,
+        reduction: str = "sum",
         bits: int = 32,
         sparse: bool = False,
     ) -> None:
         """``parents`` of the nodes of every level, zeros for the first; ``beam`` of every level but the last.
 
         ``score`` of a label: its own probability (level), times its parent's (weighted), or times those of
-        all above it (path).
+        all above it (path). ``weights`` ω of the levels, 1 by default; ``reduction`` of a text's losses on a
+        level: sum or mean.
         """
         super().__init__()
         self.beam = [min(count, len(of)) for count, of in zip(beam, parents, strict=False)]
         self.score = score
+        self.weights = list(weights or [1.0] * len(parents))
         self.project = nn.Sequential(nn.Dropout(FIRST_DROPOUT), nn.Linear(2 * width, width))
         levels = [
-            LabelHead(width, len(of), "bce", bits=bits, sparse=sparse and number > 0)
+            LabelHead(width, len(of), "bce", reduction=reduction, bits=bits, sparse=sparse and number > 0)
             for number, of in enumerate(parents)
         ]
         self.levels = nn.ModuleList(levels)
@@ -87,7 +91,7 @@ class CascadeHead(Head):
         for number, nodes in enumerate(self._ancestors(positives)):
             level, vector = self.level(number), self.dropouts[number](vectors[number])
             shortlist = None if above is None else Shortlist(above, self.parents(number))
-            total = total + level.loss(vector, nodes, shortlist)
+            total = total + self.weights[number] * level.loss(vector, nodes, shortlist)
             if number < len(self.beam):
                 above = self._sampled(number, vector.detach(), above, nodes)
         return total

@@ -5,6 +5,8 @@
 m is the largest of the last five norms, infinite at first. A norm counts there as at most 2m and at most 1,
 so that a single outlier hardly raises the limit (released code of AttentionXML). The norms stay on the
 device: no step waits for them, and steps can be recorded. Gradients of sparse tables count too.
+
+If nearly all steps are clipped, the limit works as a learning rate: the log has the share of clipped steps.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ class Clipping:
         self.adaptive = config.adaptive_clip
         self.norms = torch.full((REMEMBERED,), math.inf, device=device)
         """The last norms, oldest first."""
+        self.clipped = torch.zeros((), dtype=torch.int64, device=device)
+        """Number of steps whose gradients were clipped."""
 
     @property
     def is_on(self) -> bool:
@@ -46,6 +50,7 @@ class Clipping:
         norms = [norm.float() for gradients in kinds.values() for norm in torch._foreach_norm(gradients)]
         norm = torch.linalg.vector_norm(torch.stack(norms))
         factor = (self._limit_for(norm) / (norm + 1e-6)).clamp(max=1.0)
+        self.clipped += factor < 1
         for gradients in kinds.values():
             torch._foreach_mul_(gradients, factor)
 
@@ -59,10 +64,11 @@ class Clipping:
         return (TIMES_THE_LARGEST * largest).clamp(max=self.limit)
 
     def state(self) -> dict[str, Tensor]:
-        return {"norms": self.norms}
+        return {"norms": self.norms, "clipped": self.clipped}
 
     def restore(self, state: dict[str, Tensor]) -> None:
         self.norms.copy_(state["norms"])
+        self.clipped.copy_(state["clipped"])
 
 
 def _gradient_values(parameter: nn.Parameter) -> Tensor:

@@ -5,6 +5,8 @@
     labels    D(e) = σ(E_S h + b_S),  h = W_h e + b_h                        Eq. 3–5 with biases: bce over S
     score     G of a label's cluster times D of the label
 
+The two losses are sums over the clusters and over S, as in the paper, or means, as in the released code.
+
 The sample of a text changes with every step (dynamic negatives). `static_negatives` trains the clusters first
 and then the labels on a fixed sample.
 """
@@ -37,17 +39,22 @@ class ClusterHead(Head):
         hidden: int,
         activation: str,
         beam: int,
+        reduction: str = "sum",
         bits: int = 32,
         sparse: bool = False,
     ) -> None:
-        """``cluster_of`` every label; ``beam``: clusters whose labels are scored."""
+        """``cluster_of`` every label; ``beam``: clusters whose labels are scored.
+
+        ``reduction`` of a text's losses over the clusters, and over the labels: sum or mean.
+        """
         super().__init__()
         self.register_buffer("cluster_of", torch.from_numpy(cluster_of), persistent=False)
         count = int(cluster_of.max(initial=0)) + 1
         self.clusters = nn.Linear(width, count)
         self.hidden = nn.Linear(width, hidden)
         self.activation = activation
-        self.labels = LabelHead(hidden, len(cluster_of), "bce", bits=bits, sparse=sparse)
+        self.reduction = reduction
+        self.labels = LabelHead(hidden, len(cluster_of), "bce", reduction=reduction, bits=bits, sparse=sparse)
         nn.init.xavier_uniform_(self.labels.weight)
         self.beam = min(beam, count)
 
@@ -65,13 +72,13 @@ class ClusterHead(Head):
         logits = self.clusters(vectors).float()
         true = self._true(positives, logits)
         sampled = self._sampled(logits.detach(), true)
-        clusters = _mean_loss(logits, true, positives.text_weights)
+        clusters = self._mean_loss(logits, true, positives.text_weights)
         return clusters + self.label_loss(vectors, positives, sampled)
 
     def cluster_loss(self, vectors: Tensor, positives: Positives) -> Tensor:
         """The loss of the clusters alone."""
         logits = self.clusters(vectors).float()
-        return _mean_loss(logits, self._true(positives, logits), positives.text_weights)
+        return self._mean_loss(logits, self._true(positives, logits), positives.text_weights)
 
     def label_loss(self, vectors: Tensor, positives: Positives, sampled: Tensor) -> Tensor:
         """The loss of the labels alone; ``sampled``: texts × clusters whose labels are in it."""
@@ -104,8 +111,9 @@ class ClusterHead(Head):
         narrow: Tensor = self.hidden(vectors)
         return torch.sigmoid(narrow) if self.activation == "sigmoid" else narrow
 
-
-def _mean_loss(logits: Tensor, true: Tensor, text_weights: Tensor | None) -> Tensor:
-    weights = None if text_weights is None else text_weights[:, None]
-    losses = functional.binary_cross_entropy_with_logits(logits, true, weights, reduction="sum")
-    return losses / len(logits)
+    def _mean_loss(self, logits: Tensor, true: Tensor, text_weights: Tensor | None) -> Tensor:
+        """The loss of the clusters, mean over the texts."""
+        count = logits.numel() if self.reduction == "mean" else len(logits)
+        weights = None if text_weights is None else text_weights[:, None]
+        losses = functional.binary_cross_entropy_with_logits(logits, true, weights, reduction="sum")
+        return losses / count

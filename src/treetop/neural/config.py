@@ -42,6 +42,18 @@ class TrainingConfig(Config):
         at_least=0,
         at_most=1,
     )
+    beta1_cycle: tuple[float, ...] = setting(
+        (),
+        "first-moment coefficient of Adam and AdamW: from the first of two numbers to the second while "
+        "cosine-ends warms up, and back while it cools down, such as 0.95,0.85; none: 0.9 throughout",
+        at_least=0,
+        at_most=0.9999,
+    )
+    dropout_steps: int = setting(
+        0,
+        "steps of each epoch with dropout, the others have none, as in the released code of LightXML; 0: all",
+        at_least=0,
+    )
     clip: float = setting(0.0, "gradient clipping: largest norm of the gradients; 0: no clipping", at_least=0)
     adaptive_clip: bool = setting(
         False, "clip gradients at 5 times the largest of the last 5 norms, as AttentionXML does"
@@ -96,6 +108,19 @@ class TrainingConfig(Config):
                 f"warmup and cooldown must add up to at most 1, not {self.warmup:g} + {self.cooldown:g}:"
                 " lower one of them"
             )
+        if self.beta1_cycle:
+            self._check_cycle()
+
+    def _check_cycle(self) -> None:
+        if len(self.beta1_cycle) != 2:
+            raise ConfigError(
+                "beta1_cycle takes two numbers, the higher first, such as 0.95,0.85, not"
+                f" {','.join(map(str, self.beta1_cycle))}"
+            )
+        if self.optimizer == "sgd":
+            raise ConfigError("beta1_cycle is for Adam: set optimizer=adamw or adam, or leave it out")
+        if self.schedule != "cosine-ends":
+            raise ConfigError("beta1_cycle follows cosine-ends: set schedule=cosine-ends, or leave it out")
 
     def part_rates(self) -> dict[str, float]:
         """The rates of `rates`, by part."""

@@ -89,7 +89,10 @@ class Encoder(nn.Module):
         return int(self.transformer.config.hidden_size) * min(layers, self.layers)
 
     def after_layers(self, batch: Batch, layers: Iterable[int]) -> list[Tensor]:
-        """The vectors of the texts after each of these layers, counted from 1, without dropout."""
+        """The vectors of the texts after each of these layers, counted from 1, without dropout.
+
+        With ``pooling=pooler`` they are the states of the first token.
+        """
         numbers, inside = list(layers), self._inside(batch)
         several = numbers != [self.depth]
         states = self._states(batch, inside, several=several)
@@ -169,7 +172,7 @@ class Encoder(nn.Module):
         if self.config.pooling == "mean":
             sums = torch.where(inside[..., None], states, 0).sum(1, dtype=torch.float32)
             return sums / lengths.clamp(min=1)[:, None]
-        if self.config.pooling == "cls":
+        if self.config.pooling in ("cls", "pooler"):  # poolers read the first token
             return states[:, 0].float()
         last = (lengths - 1).clamp(min=0)
         return states[torch.arange(len(states), device=states.device), last].float()

@@ -77,13 +77,21 @@ class EncoderNetwork(HeadedEncoder):
         loss: str,
         parents: npt.NDArray[np.int64] | None = None,
         *,
+        reduction: str = "sum",
         bits: int = 32,
+        scale: float = 1.0,
+        penalty: float = 0.0,
     ) -> None:
-        """``parents`` of every label, for shortlists; ``bits`` per weight of the head."""
-        super().__init__(encoder, LabelHead(encoder.width, labels, loss, bits=bits))
+        """``parents`` of every label, for shortlists; ``reduction`` and ``bits`` of the `LabelHead`.
+
+        The loss is multiplied by ``scale``, and ``penalty`` · ‖W‖² of the head added.
+        """
+        super().__init__(encoder, LabelHead(encoder.width, labels, loss, reduction=reduction, bits=bits))
         nn.init.normal_(self.head.weight, std=INITIAL_SPREAD)
         known = None if parents is None else torch.from_numpy(parents)
         self.register_buffer("parents", known, persistent=False)
+        self.scale = scale
+        self.penalty = penalty
         self.n_parents = 0 if parents is None else int(parents.max(initial=0)) + 1
 
     def forward(self, batch: Batch) -> Tensor:
@@ -91,7 +99,12 @@ class EncoderNetwork(HeadedEncoder):
         shortlist = None
         if self.parents is not None and batch.parents is not None:
             shortlist = Shortlist.of(batch.parents, self.parents, self.n_parents)
-        return self.head.loss(self.encoder(batch), batch.positives, shortlist)
+        loss = self.head.loss(self.encoder(batch), batch.positives, shortlist)
+        if self.scale != 1:
+            loss = self.scale * loss
+        if self.penalty:
+            loss = loss + self.penalty * self.head.weight.float().square().sum()
+        return loss
 
 
 def text_vectors(

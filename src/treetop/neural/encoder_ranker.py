@@ -13,11 +13,11 @@ import numpy.typing as npt
 from scipy import sparse
 
 from .._native import combine
+from ..data import Dataset
 from ..errors import ModelError
-from ..features import Tfidf
+from ..features.text_features import TextFeatures
 from ..linear.joined_ranker import JoinedRanker
 from ..ranked import DEPTH, Ranked
-from ..strings import Strings
 from .batches import Examples
 from .encoder_config import EncoderRankerOptions
 from .encoder_network import HeadedEncoder, vectors_and_labels
@@ -37,7 +37,7 @@ class EncoderRanker:
         cls,
         network: HeadedEncoder,
         examples: Examples,
-        terms: tuple[Tfidf, sparse.csr_matrix],
+        terms: tuple[TextFeatures, sparse.csr_matrix],
         Y: sparse.csr_matrix,
         options: EncoderRankerOptions,
         inference: InferenceSettings,
@@ -45,25 +45,23 @@ class EncoderRanker:
         seed: int,
         threads: int,
     ) -> EncoderRanker:
-        """``terms``: the vocabulary and the TF-IDF features of the examples' texts."""
+        """``terms``: the features of the examples' texts, as a part and as a matrix.
+
+        Every label has examples.
+        """
         config = options.config
         vectors, _, _ = vectors_and_labels(network, examples, 0, inference, layers=options.layers)
+        tree = config.tree_of(Y.shape[1])
+        weights = examples.weights
         ranker = JoinedRanker.fit(
-            *terms,
-            vectors,
-            Y,
-            config.tree,
-            config.linear,
-            weights=examples.weights,
-            seed=seed,
-            threads=threads,
+            *terms, vectors, Y, tree, config.linear, weights=weights, seed=seed, threads=threads
         )
         return cls(ranker, options)
 
     def rank(
         self,
         network: HeadedEncoder,
-        texts: Strings,
+        dataset: Dataset,
         examples: Examples,
         k: int,
         inference: InferenceSettings,
@@ -71,10 +69,10 @@ class EncoderRanker:
         labels: int,
         threads: int,
     ) -> Ranked:
-        """The ``k`` best labels of ``texts``, with tokens ``examples``, of the network's ``labels``."""
+        """The ``k`` best labels of the texts, with tokens ``examples``, of the network's ``labels``."""
         depth = min(max(k, DEPTH), labels) if self.share else 0
         vectors, ids, scores = vectors_and_labels(network, examples, depth, inference, layers=self.layers)
-        by_ranker = self.ranker.rank(texts, vectors, depth or k, threads=threads)
+        by_ranker = self.ranker.rank(dataset, vectors, depth or k, threads=threads)
         if not self.share:
             return by_ranker
         lists = [as_lists(ids, scores), by_ranker]
@@ -97,7 +95,7 @@ class EncoderRanker:
         config = options.config
         ranker = JoinedRanker.from_state(arrays, config.tfidf, config.linear, labels=labels)
         known = ranker.model.n_features
-        seen = ranker.tfidf.n_features + network.encoder.width_of_last(options.layers)
+        seen = ranker.features.n_features + network.encoder.width_of_last(options.layers)
         if known != seen:
             raise ModelError(f"its rankers expect {known:,} features but get {seen:,}: retrain the model")
         return cls(ranker, options)

@@ -16,6 +16,8 @@ from .batches import Positives
 from .losses import BLOCK, Shortlist, all_label_loss
 
 Counts = npt.NDArray[np.int64]
+REDUCTIONS = ("sum", "mean")
+"""How the losses of a text's candidates become one."""
 FEW = 4
 """Labels of the beam are scored alone where they are at most 1 / FEW of all: their weights are copied."""
 
@@ -53,13 +55,15 @@ class LabelHead(Head):
         labels: int,
         loss: str,
         *,
+        reduction: str = "sum",
         bits: int = 32,
         sparse: bool = False,
         block: int = BLOCK,
     ) -> None:
-        """``bits`` per weight; 16 (bf16, updated by `RoundedAdam`) halves the memory.
+        """``reduction`` of a text's losses over all labels, or over those on its shortlist: sum or mean.
 
-        ``sparse``: the gradient of the weights has only the rows of labels on a shortlist.
+        ``bits`` per weight; 16 (bf16, updated by `RoundedAdam`) halves the memory. ``sparse``: the gradient
+        of the weights has only the rows of labels on a shortlist.
         """
         super().__init__()
         self.weight = nn.Parameter(
@@ -67,6 +71,7 @@ class LabelHead(Head):
         )
         self.bias = nn.Parameter(torch.zeros(labels))
         self.loss_name = loss
+        self.reduction = reduction
         self.sparse = sparse
         self.block = block
         self.label_weights: Tensor | None
@@ -84,6 +89,10 @@ class LabelHead(Head):
         weight: Tensor = self.weight
         bias: Tensor = self.bias
         label_weights = self.label_weights
+        text_weights = positives.text_weights
+        if self.reduction == "mean" and shortlist is not None:
+            shares = 1 / shortlist.counts().clamp(min=1)
+            text_weights = shares if text_weights is None else text_weights * shares
         if self.sparse and shortlist is not None:
             rows = shortlist.labels()
             weight = nn.functional.embedding(rows, weight, sparse=True)
@@ -92,16 +101,18 @@ class LabelHead(Head):
             places = torch.searchsorted(rows, positives.labels).clamp(max=len(rows) - 1)
             positives = replace(positives, labels=places)
             shortlist = Shortlist(shortlist.chosen, shortlist.parents[rows])
-        return all_label_loss(
+        loss = all_label_loss(
             self.loss_name,
             hidden,
             weight,
             bias,
             positives,
             label_weights=label_weights,
+            text_weights=text_weights,
             shortlist=shortlist,
             block=self.block,
         )
+        return loss / len(self.weight) if self.reduction == "mean" and shortlist is None else loss
 
     def top(
         self, hidden: Tensor, k: int, within: tuple[Tensor, Tensor] | None = None

@@ -43,6 +43,12 @@ class Shortlist:
         """The labels in the loss of any text, in order."""
         return self.chosen.any(0)[self.parents].nonzero().squeeze(1)
 
+    def counts(self) -> Tensor:
+        """The number of labels in the loss of each text."""
+        ones = torch.ones(len(self.parents), device=self.parents.device)
+        children = torch.zeros(self.chosen.shape[1], device=ones.device).index_add_(0, self.parents, ones)
+        return (self.chosen * children).sum(1)
+
 
 def all_label_loss(
     loss: str,
@@ -52,14 +58,15 @@ def all_label_loss(
     positives: Positives,
     *,
     label_weights: Tensor | None = None,
+    text_weights: Tensor | None = None,
     shortlist: Shortlist | None = None,
     block: int = BLOCK,
 ) -> Tensor:
     """The mean loss of the texts, for scores s = ``weight`` · h + ``bias`` of each row h of ``hidden``.
 
-    ``positives.weights`` multiply the loss of positives, ``positives.text_weights`` the loss of a text, and
-    ``label_weights`` the loss of a label in all texts.
-    With a ``shortlist``, which holds all positives, other labels of a text are left out (not for softmax).
+    ``positives.weights`` multiply the loss of positives, ``label_weights`` the loss of a label in all texts,
+    ``text_weights`` the loss of a text. With a ``shortlist``, which holds all positives, other labels of a
+    text are left out (not for softmax).
     """
     assert shortlist is None or loss != "softmax"
     if torch.is_autocast_enabled(hidden.device.type):
@@ -72,8 +79,8 @@ def all_label_loss(
             positives.texts,
             positives.labels,
             positives.weights,
-            positives.text_weights,
             label_weights,
+            text_weights,
             shortlist,
             loss,
             max(block // max(len(hidden), 1), 1),
@@ -91,14 +98,14 @@ class _AllLabels(torch.autograd.Function):
         texts: Tensor,
         labels: Tensor,
         weights: Tensor,
-        text_weights: Tensor | None,
         label_weights: Tensor | None,
+        text_weights: Tensor | None,
         shortlist: Shortlist | None,
         loss: str,
         block: int,
     ) -> Tensor:
         problem = _Problem(
-            hidden, weight, bias, texts, labels, weights, text_weights, label_weights, shortlist
+            hidden, weight, bias, texts, labels, weights, label_weights, text_weights, shortlist
         )
         needed = ctx.needs_input_grad[:3]
         total, *gradients = problem.solve(loss, block, with_gradients=any(needed))
@@ -108,7 +115,7 @@ class _AllLabels(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, scale: Tensor) -> tuple[Tensor | None, ...]:
         gradients = [None if g is None else g * scale.to(g.dtype) for g in ctx.saved_tensors]
-        return (*gradients, None, None, None, None, None, None, None, None)
+        return (*gradients, *[None] * 8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,8 +128,8 @@ class _Problem:
     texts: Tensor
     labels: Tensor
     weights: Tensor
-    text_weights: Tensor | None
     label_weights: Tensor | None
+    text_weights: Tensor | None
     shortlist: Shortlist | None
 
     def solve(

@@ -133,7 +133,7 @@ def make_optimizers(module: nn.Module, config: TrainingConfig) -> list[torch.opt
         pieces = name.split(".")
         rate = next((rates[piece] for piece in pieces if piece in rates), config.learning_rate)
         decay = next((decays[piece] for piece in pieces if piece in decays), config.weight_decay)
-        if _is_one_dimensional(parameter):
+        if _is_bias(pieces[-1], parameter):
             decay = 0.0
         groups = sparse if parameter in tables else plain
         if parameter.dtype == torch.bfloat16:
@@ -159,9 +159,12 @@ def _check_parts(module: nn.Module, setting: str, named: Iterable[str]) -> None:
             raise ConfigError(f"{setting}: the network has no part {part!r}; choose from {listed}")
 
 
-def _is_one_dimensional(parameter: nn.Parameter) -> bool:
-    """Whether it is a bias, also in a table of one column, or the weight of a normalisation layer."""
-    return parameter.ndim < 2 or parameter.shape[1:].numel() == 1
+def _is_bias(name: str, parameter: nn.Parameter) -> bool:
+    """Whether it is a bias, also in a table of one column, or the weight of a normalisation layer.
+
+    XLNet's biases of attention, such as r_w_bias, have a row for each head.
+    """
+    return parameter.ndim < 2 or parameter.shape[1:].numel() == 1 or name.endswith("bias")
 
 
 def _groups(parameters: dict[tuple[float, float], list[nn.Parameter]]) -> list[dict[str, Any]]:
@@ -190,9 +193,9 @@ def _on_device(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def schedule(config: TrainingConfig, steps: int) -> Callable[[int], float]:
     """The factor of the learning rate at each of ``steps`` steps, counted from 0."""
-    warm = round(config.warmup * steps)
     if config.schedule == "cosine-ends":
-        return _cosine_ends(steps, warm, min(round(config.cooldown * steps), steps - warm))
+        return _cosine_ends(config, steps, 0.1, 1.0, 0.001)
+    warm = round(config.warmup * steps)
 
     def factor(step: int) -> float:
         if step < warm:
@@ -207,20 +210,42 @@ def schedule(config: TrainingConfig, steps: int) -> Callable[[int], float]:
     return factor
 
 
-def _cosine_ends(steps: int, warm: int, last: int) -> Callable[[int], float]:
-    """CascadeXML's schedule: 1/10 to 1 in the first ``warm`` steps, 1, and to 1/1000 in the ``last`` ones."""
+def beta1_cycle(config: TrainingConfig, steps: int) -> Callable[[int], float] | None:
+    """Adam's first-moment coefficient at each of ``steps`` steps, counted from 0; None: it is constant."""
+    if not config.beta1_cycle:
+        return None
+    ends, between = config.beta1_cycle
+    return _cosine_ends(config, steps, ends, between, ends)
 
-    def factor(step: int) -> float:
+
+def _cosine_ends(
+    config: TrainingConfig, steps: int, start: float, peak: float, end: float
+) -> Callable[[int], float]:
+    """CascadeXML's schedule: ``start`` to ``peak`` in the warm-up, ``peak``, and to ``end`` in the cool-down.
+
+    Both changes follow half a cosine wave; the last step has ``end``.
+    """
+    warm = round(config.warmup * steps)
+    last = min(round(config.cooldown * steps), steps - warm)
+
+    def value(step: int) -> float:
         ended = step + 1 - (steps - last)
         if step < warm:
-            return _along_cosine(0.1, 1.0, step / warm)
-        return _along_cosine(1.0, 0.001, ended / last) if ended > 0 else 1.0
+            return _along_cosine(start, peak, step / warm)
+        return _along_cosine(peak, end, ended / last) if ended > 0 else peak
 
-    return factor
+    return value
 
 
 def _along_cosine(start: float, end: float, share: float) -> float:
     return start + (end - start) * 0.5 * (1 - math.cos(math.pi * share))
+
+
+def set_beta1(optimizers: Iterable[torch.optim.Optimizer], beta1: float) -> None:
+    """Sets the first-moment coefficient of every parameter group."""
+    for optimizer in optimizers:
+        for group in optimizer.param_groups:
+            group["betas"] = beta1, group["betas"][1]
 
 
 def set_rates(optimizers: Iterable[torch.optim.Optimizer], factor: float) -> None:

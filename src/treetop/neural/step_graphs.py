@@ -1,7 +1,8 @@
 """Training steps recorded as CUDA graphs: launching a hundred small kernels takes longer than running them.
 
-The first step of each shape is recorded (gather, loss, gradients, optimizer); later ones replay it with other
-rows. The few shapes that `Examples.shape_of` rounds to are soon all recorded.
+The first step of each shape, with dropout or without, is recorded (gather, loss, gradients, optimizer); later
+ones replay it with other rows. The few shapes that `Examples.shape_of` rounds to are soon all recorded. Steps
+with another beta1 than most are not recorded: it is part of the kernels' arguments.
 """
 
 from __future__ import annotations
@@ -73,17 +74,20 @@ class StepGraphs:
         assert parts is not None
         self.parts: dict[str, Ragged] = parts
         self.pool = torch.cuda.graph_pool_handle()
-        self.recorded: dict[Shape, Recorded] = {}
-        self.warm = 0
+        self.recorded: dict[tuple[Shape, bool], Recorded] = {}
+        self.warm = {True: 0, False: 0}
+        """Plain steps so far, with dropout and without."""
 
     def step(self, rows: Tensor, shape: Shape) -> Tensor:
         """Runs a step and returns its loss, which is valid until the next step."""
-        if len(rows) < self.training.batch_size or self.warm < WARM_UP:
-            self.warm += 1
-            return self.training.plain_step(self.training.examples.gather(self.parts, rows, shape))
-        if shape not in self.recorded:
-            self.recorded[shape] = self._record(rows, shape)
-        known = self.recorded[shape]
+        training, mode = self.training, self.training.network.training
+        if len(rows) < training.batch_size or self.warm[mode] < WARM_UP or not training.beta1_is_usual:
+            self.warm[mode] += 1
+            return training.plain_step(training.examples.gather(self.parts, rows, shape))
+        key = shape, mode
+        if key not in self.recorded:
+            self.recorded[key] = self._record(rows, shape)
+        known = self.recorded[key]
         known.rows.copy_(rows)
         known.graph.replay()
         return known.loss

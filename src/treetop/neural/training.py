@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..errors import TreetopError
 from ..progress import step
@@ -30,7 +30,7 @@ from .config import TrainingConfig
 from .device import chosen_precision, deterministic
 from .log import Log
 from .network import Network
-from .optimizers import make_optimizers, schedule, set_rates
+from .optimizers import beta1_cycle, make_optimizers, schedule, set_beta1, set_rates
 from .resuming import TrainingStates
 from .step_graphs import StepGraphs, can_record
 
@@ -56,6 +56,8 @@ class TrainingProgress:
     best_epoch: int = 0
     """Counted from 1; 0: no epoch was validated yet."""
     seconds: float = 0.0
+    clipped: int = 0
+    """Steps of all finished epochs whose gradients were clipped."""
     entries: list[dict[str, Any]] = field(default_factory=list)
     """Log entries, one per epoch."""
 
@@ -68,6 +70,7 @@ class TrainingProgress:
             step=self.step + later.step,
             best_epoch=before + later.best_epoch if later.best_epoch else 0,
             seconds=self.seconds + later.seconds,
+            clipped=self.clipped + later.clipped,
             entries=self.entries + later.entries,
         )
 
@@ -108,6 +111,9 @@ class Training:
         self.precision = chosen_precision(config.precision, device)
         self.optimizers = make_optimizers(network, config)
         self.scaler = torch.amp.GradScaler(device.type, enabled=self.precision == torch.float16)
+        self.beta1_at = beta1_cycle(config, self.steps)
+        self.beta1_is_usual = True
+        """Whether this step has the coefficient of the steps between warm-up and cool-down."""
         self.clipping = Clipping(config, device)
         self.average = Average(network, config, self.epochs, self.steps)
         self.micro = config.micro_batch or batch_size
@@ -192,11 +198,29 @@ class Training:
         losses = self._plain_losses(plan) if self.graphs is None else self._recorded_losses(plan, self.graphs)
         for _ in plan:
             set_rates(self.optimizers, rate_at(self.progress.step))
+            self._set_beta1()
+            self._set_dropout()
             loss = next(losses)
             self.progress.batch += 1
             self.progress.step += 1
             self.average.after_step(self.progress.step)
             yield loss
+
+    def _set_beta1(self) -> None:
+        if self.beta1_at is not None:
+            beta1 = self.beta1_at(self.progress.step)
+            self.beta1_is_usual = beta1 == self.config.beta1_cycle[1]
+            set_beta1(self.optimizers, beta1)
+
+    def _set_dropout(self) -> None:
+        """Turns dropout on or off, as the settings say for this step of the epoch."""
+        steps = self.config.dropout_steps
+        wanted = not steps or self.progress.batch < steps
+        if self.network.training != wanted:
+            self.network.train(wanted)
+            for module in self.network.modules():
+                if isinstance(module, nn.RNNBase):  # cuDNN has gradients of these only while they train
+                    module.train()
 
     def _recorded_losses(self, plan: list[Ints], graphs: StepGraphs) -> Iterator[Tensor]:
         order = torch.from_numpy(np.concatenate(plan)).to(self.device)
@@ -254,6 +278,8 @@ class Training:
                 f"the loss is {loss} in epoch {progress.epoch + 1}: lower learning_rate, or set clip=1"
             )
         self.average.after_epoch(progress.epoch)
+        clipped = int(self.clipping.clipped) - progress.clipped
+        progress.clipped += clipped
         entry: dict[str, Any] = {
             **self.part,
             "epoch": progress.epoch + 1,
@@ -263,6 +289,8 @@ class Training:
             "texts_per_second": speed,
             "seconds": progress.seconds,
         }
+        if self.clipping.is_on:
+            entry["clipped"] = clipped / progress.batch
         if self.validator is not None:
             with self.average.used():
                 entry |= self._validated(distributed.from_first_process(self.validator()))

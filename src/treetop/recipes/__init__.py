@@ -2,109 +2,43 @@
 
     sources.json       the papers
     data_sets.json     the benchmarks
-    METHOD.json        published settings and scores of a method, with their sources
+    encoders.json      the pretrained encoders that recipes name
+    FAMILY.json        published settings, with their source
+    tables/            tables of the papers
 
-A recipe is a method on a benchmark, such as ``xml-cnn/eurlex-4k``. It has no settings if only scores are
-published. A method that treetop does not implement may have a file too, for its scores.
+A recipe is a method on a benchmark, such as ``xml-cnn/eurlex-4k``: its members, which are the models that the
+paper trains, the rule that combines them, and published scores. It has no members if only scores are
+published, perhaps because treetop does not implement the method.
 """
 
 from __future__ import annotations
 
 import difflib
-import functools
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any
 
 from ..deprecation import renamed_names
 from ..errors import ConfigError
+from .files import read_encoders, read_recipes
+from .papers import Paper
+from .recipe import ENSEMBLE, Benchmark, Inputs, Member, PublishedEncoder, PublishedScores, Recipe
 
-if TYPE_CHECKING:
-    from ..methods import Method
+__all__ = [
+    "ENSEMBLE",
+    "Benchmark",
+    "Inputs",
+    "Member",
+    "Paper",
+    "PublishedEncoder",
+    "PublishedScores",
+    "Recipe",
+    "all_recipes",
+    "find_recipe",
+    "published_encoders",
+    "recipe_names",
+]
 
 __getattr__ = renamed_names(
     __name__, __name__, {"Source": "Paper", "DataSet": "Benchmark", "Published": "PublishedScores"}
 )
-
-
-@dataclass(frozen=True)
-class Paper:
-    """The source of settings or scores."""
-
-    authors: str
-    title: str
-    venue: str
-
-    def __str__(self) -> str:
-        return f"{self.authors}, {self.venue}"
-
-
-@dataclass(frozen=True)
-class Benchmark:
-    """A benchmark data set, in the split that the papers share."""
-
-    name: str
-    title: str
-    train: int
-    """Number of training texts."""
-    test: int
-    """Number of test texts."""
-    labels: int
-
-
-@dataclass(frozen=True)
-class PublishedScores:
-    """One row of a paper's table."""
-
-    model: str
-    """The variant: tuned, an ensemble, a run by other authors, …"""
-    source: Paper
-    where: str
-    """The tables of the paper."""
-    scores: Mapping[str, float]
-    """Metrics in percent, by their names in `treetop.evaluate`."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """A plain dictionary, ready for JSON."""
-        return {"model": self.model, "source": f"{self.source}, {self.where}", "scores": dict(self.scores)}
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """Published settings and scores of a method on a benchmark."""
-
-    name: str
-    method: str
-    data_set: Benchmark
-    settings: Mapping[str, Any] | None
-    """None if only scores are published."""
-    settings_from: str | None
-    notes: tuple[str, ...]
-    """Remarks beyond the settings."""
-    published: tuple[PublishedScores, ...]
-    """The first row belongs to the settings."""
-
-    def make(self, **settings: Any) -> Method:
-        """An unfitted model with the published settings; ``settings`` override them."""
-        from ..methods import make
-
-        model = make(self.method, **(self.settings or {}))
-        model.config = model.config.replace_settings(settings)
-        return model
-
-    def to_dict(self) -> dict[str, Any]:
-        """A plain dictionary, ready for JSON."""
-        return {
-            "name": self.name,
-            "method": self.method,
-            "data_set": self.data_set.name,
-            "settings": None if self.settings is None else dict(self.settings),
-            "settings_from": self.settings_from,
-            "notes": list(self.notes),
-            "published": [row.to_dict() for row in self.published],
-        }
 
 
 def recipe_names() -> list[str]:
@@ -113,7 +47,7 @@ def recipe_names() -> list[str]:
 
 
 def find_recipe(name: str) -> Recipe:
-    """The recipe named ``method/data-set``."""
+    """The recipe named ``family/data-set``."""
     known = all_recipes()
     if name in known:
         return known[name]
@@ -122,47 +56,11 @@ def find_recipe(name: str) -> Recipe:
     raise ConfigError(f"there is no recipe {name!r}; {hint}")
 
 
-@functools.cache
 def all_recipes() -> dict[str, Recipe]:
-    """All recipes by name: methods in alphabetical order, benchmarks by size."""
-    papers = {key: Paper(**fields) for key, fields in _read("sources.json").items()}
-    benchmarks = {name: Benchmark(name, **fields) for name, fields in _read("data_sets.json").items()}
-    recipes = {}
-    for file in sorted(item.name for item in files(__package__).iterdir() if item.name.endswith(".json")):
-        if file in ("sources.json", "data_sets.json"):
-            continue
-        content = _read(file)
-        for benchmark in (item for name, item in benchmarks.items() if name in content["data_sets"]):
-            recipe = _recipe(file.removesuffix(".json"), benchmark, content, papers)
-            recipes[recipe.name] = recipe
-    return recipes
+    """All recipes by name: families in alphabetical order, benchmarks by size."""
+    return read_recipes()
 
 
-def _recipe(
-    method: str, benchmark: Benchmark, content: Mapping[str, Any], papers: Mapping[str, Paper]
-) -> Recipe:
-    entry = content["data_sets"][benchmark.name]
-    settings = settings_from = None
-    if "settings" in entry:
-        merged = content["settings"] | entry["settings"]
-        settings = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in merged.items()
-        }
-        settings_from = f"{papers[content['settings_from']['source']]}, {content['settings_from']['where']}"
-    return Recipe(
-        name=f"{method}/{benchmark.name}",
-        method=method,
-        data_set=benchmark,
-        settings=settings,
-        settings_from=settings_from,
-        notes=tuple(content.get("notes", ())),
-        published=tuple(
-            PublishedScores(row["model"], papers[row["source"]], row["where"], row["scores"])
-            for row in entry["published"]
-        ),
-    )
-
-
-def _read(name: str) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(files(__package__).joinpath(name).read_text("utf-8"))
-    return content
+def published_encoders() -> dict[str, PublishedEncoder]:
+    """The encoders that recipes name, by their names on the hub."""
+    return read_encoders()

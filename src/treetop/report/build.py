@@ -46,14 +46,19 @@ def report_page(
     title: str | None = None,
     example_count: int = EXAMPLES,
     ablations: Sequence[tuple[Ablation, Sequence[Verdict]]] = (),
+    first: Sequence[Section] = (),
 ) -> Page:
-    """The page with all sections that have content; ``ablations`` with the verdicts on their claims."""
+    """The page with all sections that have content; ``ablations`` with the verdicts on their claims.
+
+    ``first``: sections above all others.
+    """
     several = len(evidence.models) > 1
     with step("Evaluating"):
         evidence.intervals  # noqa: B018  computed here because it takes longest
     tests = paired_tests(evidence) if several else []
     with step("Building the report"):
         sections: list[Section | None] = [
+            *first,
             at_a_glance(evidence, tests),
             quality(evidence),
             differences(evidence, tests) if several else None,
@@ -82,10 +87,12 @@ def model_facts(model: Method) -> dict[str, str]:
     facts = {
         "method": model.name,
         "changed settings": ", ".join(changed) or "none",
-        "trained on": f"{data['examples']:,} {data['input']} of {data['source']}",
+        "trained on": f"{data['input']} of {data['source']}",
         "labels": f"{data['labels']:,} ({data['labels_used']:,} with training texts)",
-        "labels per text": f"{data['labels_per_example']:.2f}",
     }
+    if data["examples"] is not None:
+        facts["trained on"] = f"{data['examples']:,} {facts['trained on']}"
+        facts["labels per text"] = f"{data['labels_per_example']:.2f}"
     learned = data.get("calibration")
     facts["scores"] = "not calibrated" if learned is None else f"probabilities ({learned['kind']})"
     if "recipe" in data:
@@ -130,6 +137,9 @@ def evidence_of_models(
     notes = []
     for name, model in trained.items():
         assert model.labels is not None
+        texts = _label_names(model.labels, model.label_texts) | texts
+        if not model.training_counts:
+            continue
         if training is None:
             training = TrainingCounts(name, model.labels, model.label_counts, model.statistics["examples"])
         if model.labels != training.labels or not np.array_equal(model.label_counts, training.counts):
@@ -137,7 +147,6 @@ def evidence_of_models(
                 f"{name} was trained on different data: label frequencies are those of {training.source} for"
                 " all models."
             )
-        texts = _label_names(model.labels, model.label_texts) | texts
     return Evidence.of(models, truth, training=training, label_texts=texts, notes=notes, **options)
 
 

@@ -51,6 +51,15 @@ def differences_from_best(comparison: Comparison) -> TextTable:
     return ["variant", metric, "p over seeds", "95 % interval over texts", "p over texts"], rows
 
 
+def relative_table(comparison: Comparison, anchor: str) -> TextTable:
+    """Every other variant's improvement over ``anchor``, in percent."""
+    rows = [
+        [name, *(f"{values[metric]:+.2f}" if metric in values else "" for metric in comparison.metrics)]
+        for name, values in comparison.relative_to(anchor).items()
+    ]
+    return [f"over {anchor} (%)", *comparison.metrics], rows
+
+
 def networks_table(comparison: Comparison) -> TextTable:
     """Parameters of every network by part, and its training."""
     parts = list(

@@ -17,6 +17,7 @@ from ..metrics import DEFAULT_PROPENSITY, DocumentScores, Interval, document_sco
 from ..metrics.documents import check_ks, mean_scores
 from ..predictions import Predictions
 from ..strings import Strings
+from ..units import counted
 from .defaults import SAMPLES
 
 if TYPE_CHECKING:
@@ -131,6 +132,9 @@ class Evidence:
             names = dict(zip(truth.labels, truth.label_texts, strict=True)) | names
         n_train = None if training is None else training.texts
         wanted = tuple(sorted(set(ks)))
+        if truth.excluded_pairs:
+            pairs = counted(truth.excluded_pairs, "pair")
+            notes = [*notes, f"{pairs} of a text and a label left out of the evaluation."]
         return cls(whole, truth, wanted, propensity, counts, n_train, names, samples, tuple(notes))
 
     @property

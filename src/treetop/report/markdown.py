@@ -115,7 +115,8 @@ def _published(ablation: Ablation, comparison: Comparison) -> str:
     for name, published in ablation.published.items():
         row = [name]
         for metric in metrics:
-            row.append(spread_text(comparison.spread(name, metric)))
+            trained = name in comparison.names
+            row.append(spread_text(comparison.spread(name, metric)) if trained else "")
             row.append(f"{published[metric]:.2f}" if metric in published else "")
         rows.append(row)
     return markdown_table(header, rows)

@@ -40,10 +40,10 @@ def card_of(served: ServedModel) -> dict[str, Any]:
         "model": served.name,
         "version": served.version,
         "method": model.name,
-        "description": METHODS[model.name][2] if model.name in METHODS else None,
+        "description": METHODS[model.name].summary if model.name in METHODS else None,
         "settings": {setting.name: setting.value for setting in model.config.settings()},
         "data": data,
-        "long_tail": long_tail(model.label_counts),
+        "long_tail": long_tail(model.training_counts.get("train_counts", np.zeros(0, np.int64))),
         "evaluation": _read_evaluation(served.folder, served.version),
     }
 
@@ -69,7 +69,8 @@ def measure(model: Method, truth: Dataset, folder: Path) -> None:
         bins = [item._asdict() for item in reliability(predictions, truth, k=max(KS))]
     except DataError:  # the scores are not probabilities
         bins = None
-    buckets = by_frequency(predictions, truth, train_counts=model.label_counts, ks=KS)
+    counts = model.training_counts.get("train_counts")
+    buckets = [] if counts is None else by_frequency(predictions, truth, train_counts=counts, ks=KS)
     content = {
         "version": version_of(folder),
         "source": Path(truth.source).name,

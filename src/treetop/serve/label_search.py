@@ -42,8 +42,8 @@ class LabelMatch(NamedTuple):
     """A label that matches a query."""
 
     label: str
-    texts: int
-    """Training texts with this label."""
+    texts: int | None
+    """Training texts with this label, if known."""
     text: str | None
     """Its readable name, if it differs from the label."""
 
@@ -51,9 +51,9 @@ class LabelMatch(NamedTuple):
 class LabelSearch:
     """Finds matches at the start of a word first, then anywhere in the name; each by decreasing frequency."""
 
-    def __init__(self, labels: Strings, texts: Strings | None, counts: npt.NDArray[np.int64]) -> None:
+    def __init__(self, labels: Strings, texts: Strings | None, counts: npt.NDArray[np.int64] | None) -> None:
         self._labels, self._texts, self._counts = labels, texts, counts
-        self._order = np.argsort(-counts, kind="stable")
+        self._order = np.arange(len(labels)) if counts is None else np.argsort(-counts, kind="stable")
         """Rank → label."""
         numbers: dict[str, int] = {}
         words, ranks, names = array("i"), array("i"), []
@@ -90,7 +90,8 @@ class LabelSearch:
         label = int(self._order[rank])
         name = self._labels[label]
         text = None if self._texts is None else self._texts[label]
-        return LabelMatch(name, int(self._counts[label]), None if text == name else text)
+        count = None if self._counts is None else int(self._counts[label])
+        return LabelMatch(name, count, None if text == name else text)
 
     def _with_prefix(self, wanted: str, limit: int) -> list[int]:
         """Ranks of names in which a word begins with ``wanted``."""

@@ -153,7 +153,7 @@ class ModelAnswer(BaseModel):
     method: str
     version: str
     labels: int
-    examples: int
+    examples: int | None = Field(description="Training examples; null where that is unknown.")
     loaded_at: str
     default: bool
     explains: bool
@@ -175,7 +175,7 @@ class ModelsAnswer(BaseModel):
 
 class LabelAnswer(BaseModel):
     label: str
-    texts: int = Field(description="Training texts with this label.")
+    texts: int | None = Field(description="Training texts with this label; null where that is unknown.")
     text: str | None = None
 
 

@@ -69,7 +69,8 @@ class ServedModel:
 
         with self._search_lock:
             if self._search is None:
-                self._search = LabelSearch(self.labels, self.label_texts, self.model.label_counts)
+                counts = self.model.training_counts.get("train_counts")
+                self._search = LabelSearch(self.labels, self.label_texts, counts)
             return self._search
 
     def describe(self) -> dict[str, Any]:
@@ -92,7 +93,8 @@ def version_of(folder: Path) -> str:
         return xxhash.xxh3_64_hexdigest((folder / MANIFEST).read_bytes())
     except OSError as error:
         raise ModelError(
-            f"{folder} is not a model folder ({error.strerror or error}); give one that treetop train wrote"
+            f"{folder} is not a model folder ({error.strerror or error}); give one that treetop train or"
+            " treetop import wrote"
         ) from None
 
 
@@ -105,7 +107,7 @@ def load_served(name: str, folder: Path, settings: Mapping[str, Any], *, verify:
         model = load(folder, verify=verify, **settings)
         if version_of(folder) == version:  # else it was saved again meanwhile
             break
-    if not model.takes_texts:
+    if model.needs_features:
         raise ModelError(f"{folder} was trained on features, so it cannot be served; train it on texts")
     served = ServedModel(name, folder, model, version)
     served.predict(["a first text, which also reads the mapped files into memory"], 1)

@@ -1,4 +1,4 @@
-"""Runs the server: opens sockets and runs one worker in this process, or several under `workers`."""
+"""The server of one process, and the sockets that it listens on."""
 
 from __future__ import annotations
 
@@ -23,22 +23,6 @@ from .settings import LOOPBACK, ServeConfig
 
 log = logging.getLogger("treetop.serve")
 BACKLOG = 2048
-
-
-def run(folders: dict[str, Path], config: ServeConfig) -> None:
-    """Serves until a signal stops it."""
-    if config.workers > 1 and not hasattr(signal, "SIGHUP"):
-        raise ConfigError("workers: several need Unix signals, which this system lacks; use --workers 1")
-    set_up_log()
-    if hasattr(signal, "SIGHUP"):
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until a model is loaded
-    sockets = listen(config)
-    if config.workers == 1:
-        run_worker(folders, config, sockets[0], verify=True)
-    else:
-        from .workers import supervise
-
-        supervise(folders, config, sockets)
 
 
 def run_worker(

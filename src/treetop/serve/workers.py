@@ -1,4 +1,7 @@
-"""`supervise`: runs several workers on one port, replaces those that die, and forwards signals."""
+"""Runs the server: one worker in this process, or several on one port.
+
+Several are supervised: those that die are replaced, and signals are forwarded.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,11 @@ import time
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from ..errors import TreetopError
+from ..errors import ConfigError, TreetopError
 from .feedback import connect
 from .metrics import SHARED_FOLDER
 from .served_model import load_served
-from .server import log_ready, run_worker, set_up_log
+from .server import listen, log_ready, run_worker, set_up_log
 from .settings import ServeConfig
 
 log = logging.getLogger("treetop.serve")
@@ -28,8 +31,22 @@ RESTART_S = 1.0
 """Minimum time between two starts of the same worker."""
 
 
-def supervise(folders: dict[str, Path], config: ServeConfig, sockets: list[socket.socket]) -> None:
-    """Runs the workers until SIGTERM or SIGINT."""
+def run(folders: dict[str, Path], config: ServeConfig) -> None:
+    """Serves until a signal stops it."""
+    if config.workers > 1 and not hasattr(signal, "SIGHUP"):
+        raise ConfigError("workers: several need Unix signals, which this system lacks; use --workers 1")
+    set_up_log()
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until a model is loaded
+    sockets = listen(config)
+    if config.workers == 1:
+        run_worker(folders, config, sockets[0], verify=True)
+    else:
+        _supervise(folders, config, sockets)
+
+
+def _supervise(folders: dict[str, Path], config: ServeConfig, sockets: list[socket.socket]) -> None:
+    """Runs several workers until SIGTERM or SIGINT."""
     for name, folder in folders.items():
         load_served(name, folder, config.load_settings, verify=True)  # reports errors once
     if config.feedback_file is not None:

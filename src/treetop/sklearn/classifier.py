@@ -25,15 +25,12 @@ from .targets import Labels, read_targets, read_truth
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-PROBABILISTIC = ("plt",)
-"""Methods whose scores are probabilities without calibration."""
-
 
 def _gives_probabilities(estimator: TreetopClassifier) -> bool:
     if hasattr(estimator, "model_"):
-        return estimator.model_.calibration is not None or estimator.model_.name in PROBABILISTIC
+        return estimator.model_.calibration is not None or estimator.model_.scores_are_probabilities
     kind = estimator._given().get("calibration", estimator._config().calibration)
-    return kind != "none" or getattr(estimator.method, "name", estimator.method) in PROBABILISTIC
+    return kind != "none" or estimator._method().scores_are_probabilities
 
 
 class TreetopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -131,11 +128,10 @@ class TreetopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _config(self) -> MethodConfig:
         """The method's settings before those given here."""
-        return (
-            self.method.config
-            if isinstance(self.method, Method)
-            else method_class(self.method).config_class()
-        )
+        return self.method.config if isinstance(self.method, Method) else self._method().config_class()
+
+    def _method(self) -> type[Method]:
+        return type(self.method) if isinstance(self.method, Method) else method_class(self.method)
 
     def _new_model(self) -> Method:
         """An untrained model with all settings."""

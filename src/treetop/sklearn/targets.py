@@ -32,7 +32,7 @@ from ..data.columns import (
     numbers_of,
     values_of,
 )
-from ..data.dataset import label_matrix
+from ..data.matrices import label_matrix
 from ..errors import DataError
 from ..strings import Strings
 from ..units import counted

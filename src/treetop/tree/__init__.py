@@ -4,6 +4,7 @@ from .building import build_tree, member_seeds, trees_of
 from .config import FROM_EXAMPLES, ClusteringConfig, TreeConfig
 from .label_tree import LabelTree
 from .taxonomy import read_taxonomy
+from .tree_files import read_tree
 
 __all__ = [
     "FROM_EXAMPLES",
@@ -13,5 +14,6 @@ __all__ = [
     "build_tree",
     "member_seeds",
     "read_taxonomy",
+    "read_tree",
     "trees_of",
 ]

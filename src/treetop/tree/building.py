@@ -46,8 +46,14 @@ def trees_of(
     weights: npt.NDArray[np.float32] | None = None,
     threads: int,
 ) -> list[LabelTree]:
-    """One tree per seed, over the labels that have examples: others cannot be trained."""
-    used, vectors = used_vectors(X, Y, config, text_vectors=text_vectors, weights=weights, threads=threads)
+    """One tree per seed, over the labels that have examples: others cannot be trained.
+
+    All cluster the same label vectors, which depend on the first seed where ``vectors`` is graph, and on the
+    ``weights`` of the examples.
+    """
+    used, vectors = used_vectors(
+        X, Y, config, text_vectors=text_vectors, weights=weights, seed=seeds[0], threads=threads
+    )
     trees = [build_tree(vectors, config, seed=seed, threads=threads) for seed in seeds]
     return [LabelTree(tree.offsets, used[tree.labels].astype(np.int32)) for tree in trees]
 

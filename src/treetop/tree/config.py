@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..config import Config, setting
 from ..errors import ConfigError
 
-FROM_EXAMPLES = ("pifa", "co-occurrence", "both")
+FROM_EXAMPLES = ("pifa", "co-occurrence", "both", "graph")
 """Label vectors from the training examples; the others need label texts."""
 MANY = 100_000
 """With at least this many labels, an unbalanced tree without a given depth has a third level of clusters."""
@@ -24,8 +24,8 @@ class ClusteringConfig(Config):
     vectors: str = setting(
         "pifa",
         "label vectors: features of the label's training texts (pifa), labels of these (co-occurrence), "
-        "both, features of its own text (label-text), or pifa and label-text concatenated (concat) or "
-        "added (sum)",
+        "both, pifa smoothed over a graph of labels that share texts (graph), features of its own text "
+        "(label-text), or pifa and label-text concatenated (concat) or added (sum)",
         choices=(*FROM_EXAMPLES, "label-text", "concat", "sum"),
     )
     text_weight: float = setting(
@@ -38,6 +38,15 @@ class ClusteringConfig(Config):
         2, "minimum number of texts with a feature to keep it in label vectors", at_least=1
     )
     share_rows: bool = setting(True, "weight a text with n labels by 1/sqrt(n) in each of their vectors")
+    graph_hops: int = setting(
+        400, "hops of each label's random walk where vectors is graph: label to text to label", at_least=1
+    )
+    graph_restart: float = setting(
+        0.8, "probability that a hop starts at the walk's own label", at_least=0, at_most=1
+    )
+    graph_neighbours: int = setting(
+        10, "number of most visited labels to keep for each label of the graph", at_least=1
+    )
 
     @property
     def needs_label_texts(self) -> bool:

@@ -62,9 +62,13 @@ def grown_trees(
     config: TreeConfig,
     *,
     text_vectors: sparse.csr_matrix | None = None,
+    seed: int = 0,
     threads: int,
 ) -> list[LabelTree]:
-    """The trees with the labels of ``Y`` that they lack, each in its most similar lowest cluster."""
+    """The trees with the labels of ``Y`` that they lack, each in its most similar lowest cluster.
+
+    ``seed``: that of the trees.
+    """
     used = np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
     new = np.setdiff1d(used, trees[0].labels)
     if not len(new):
@@ -72,5 +76,5 @@ def grown_trees(
     flat = np.zeros(len(new), np.int64)
     if all(tree.depth == 1 for tree in trees):
         return [with_labels(tree, new, flat) for tree in trees]
-    used, vectors = used_vectors(X, Y, config, text_vectors=text_vectors, threads=threads)
+    used, vectors = used_vectors(X, Y, config, text_vectors=text_vectors, seed=seed, threads=threads)
     return [with_labels(tree, new, nearest_clusters(tree, new, used, vectors)) for tree in trees]

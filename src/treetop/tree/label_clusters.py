@@ -48,10 +48,13 @@ class LabelClusters:
         (tree,) = trees_of(
             X, Y, settings, seeds=[seed], text_vectors=text_vectors, weights=weights, threads=threads
         )
+        return cls.of_tree(tree)
+
+    @classmethod
+    def of_tree(cls, tree: LabelTree) -> LabelClusters:
+        """A given tree; its labels are numbered by increasing id."""
         parents = [tree.parents(level) for level in range(tree.depth)]
-        of_label = np.empty(Y.shape[1], np.int64)
-        of_label[tree.labels] = parents[-1]
-        return cls((*parents[:-1], of_label))
+        return cls((*parents[:-1], parents[-1][np.argsort(tree.labels)]))
 
     def __len__(self) -> int:
         """Number of levels, that of the labels included."""

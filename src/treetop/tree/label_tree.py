@@ -10,8 +10,10 @@ import numpy.typing as npt
 from scipy import sparse
 
 from ..arrays import typed
+from ..data import Dataset
 from ..errors import DataError
 from ..strings import Strings
+from ..units import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +91,30 @@ class LabelTree:
             node = int(np.searchsorted(offsets, node, side="right")) - 1
             nodes.append(node)
         return nodes[::-1]
+
+    def restricted(self, kept: npt.NDArray[np.bool_]) -> LabelTree:
+        """The tree of the labels that ``kept`` is true for, by id; nodes without such labels are dropped."""
+        alive = kept[self.labels]
+        labels = self.labels[alive]
+        offsets: list[npt.NDArray[np.int64]] = []
+        for borders in reversed(self.offsets):
+            before = np.append(0, np.cumsum(alive))
+            children = before[borders[1:]] - before[borders[:-1]]
+            alive = children > 0
+            offsets.insert(0, np.append(0, np.cumsum(children[alive])))
+        return LabelTree(tuple(offsets), labels)
+
+    def of_training(self, dataset: Dataset) -> LabelTree:
+        """The tree of the labels with examples, for methods that train no others."""
+        used = dataset.label_counts > 0
+        missing = np.setdiff1d(np.flatnonzero(used), self.labels)
+        if len(missing):
+            raise DataError(
+                f"the label tree lacks {counted(len(missing), 'label')} with training examples, such as"
+                f" {dataset.labels[int(missing[0])]!r}: add them"
+            )
+        self.check_ids(len(used))
+        return self.restricted(used)
 
     def title(
         self, level: int, node: int, names: Strings, counts: npt.NDArray[np.int64] | None = None

@@ -167,7 +167,7 @@ class Search:
             else:
                 values = self._fit_watched(model, trial, note)
                 epoch = values.index(max(values)) + 1
-                if getattr(model, "network_alone", True):
+                if model.network_alone:
                     return max(values), epoch
             name, k = parse_metric(task.metric)
             metrics = model.evaluate(task.held_out, ks=(k,), metrics=(name,))

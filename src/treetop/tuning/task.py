@@ -9,10 +9,10 @@ from typing import Any
 from ..config import value_text
 from ..data import Dataset
 from ..data.digest import data_digest
+from ..data.held_out import hold_out
 from ..digests import files_digest
 from ..errors import ConfigError, DataError
 from ..methods import Method, MethodConfig, method_class
-from ..methods.held_out import held_out_rows
 from ..metrics import parse_metric
 from ..search_space import Values
 from .space import describe, space_of
@@ -130,5 +130,4 @@ def _parts(data: Dataset, validation: float | Dataset, seed: int) -> tuple[Datas
         return data, validation
     if data.Y is None or data.Y.nnz == 0:
         raise DataError(f"{data.source}: no example has a label; tuning needs labelled ones")
-    kept, held_out = held_out_rows(data, validation, seed, "tuning")
-    return data[kept], data[held_out]
+    return hold_out(data, validation, seed, "tuning")

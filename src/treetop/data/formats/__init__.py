@@ -1,6 +1,7 @@
 """The formats that data are read from and written to: a module each, loaded on first use.
 
-A format's module has ``read(source, options) -> Dataset`` and ``write(dataset, path, options, output)``.
+A format's module has ``read(source, options) -> Dataset`` and, if it is written too,
+``write(dataset, path, options, output)``.
 A new format is one such module and one row here; `recognise` finds the format of a file from its name.
 """
 
@@ -31,8 +32,15 @@ class Format:
     """It has features, in addition to texts or instead of them."""
     has_relevance: bool = True
     """It can have labels with relevances."""
-    has_weights: bool = False
-    """It stores weights of examples, without a field that has to be named."""
+    has_label_texts: bool = False
+    """It has texts of labels."""
+    has_everything: bool = False
+    """It has all parts of a data set."""
+    chooses_features: bool = False
+    """It has features next to texts, which can be chosen or left out."""
+    can_write: bool = True
+    numbers_labels: bool = False
+    """Its labels are numbered columns; other formats sort them by name."""
 
     @property
     def is_a_folder(self) -> bool:
@@ -58,12 +66,27 @@ _ROWS = (
         (".xmc", ".svm"),
         has_matrices=True,
         has_relevance=False,
+        numbers_labels=True,
+    ),
+    Format("libsvm", "sparse features without a header", (".libsvm",), has_matrices=True, can_write=False),
+    Format("libmultilabel", "id<TAB>label label<TAB>text", can_write=False),
+    Format(
+        "repository",
+        "folder of trn_X_Xf.txt, trn_X_Y.txt, lbl_X_Xf.txt, or trn.json.gz, lbl.json.gz",
+        has_splits=True,
+        has_matrices=True,
+        chooses_features=True,
+        can_write=False,
+        numbers_labels=True,
     ),
     Format(
         "pecos",
         "folder of X.trn.npz, Y.trn.npz, X.trn.txt",
         has_splits=True,
         has_matrices=True,
+        has_label_texts=True,
+        chooses_features=True,
+        numbers_labels=True,
     ),
     Format(
         "arrays",
@@ -71,9 +94,15 @@ _ROWS = (
         (".arrays",),
         is_folder=True,
         has_matrices=True,
-        has_weights=True,
+        has_label_texts=True,
+        has_everything=True,
     ),
-    Format("rawtext", "train_raw_texts.txt with train_labels.txt", has_splits=True),
+    Format(
+        "rawtext",
+        "train_raw_texts.txt with train_labels.txt, train.txt",
+        has_splits=True,
+        chooses_features=True,
+    ),
     Format("annif", "text<TAB><uri> <uri>", (".annif",)),
     Format("txt", "one text per line, no labels", (".txt",)),
 )

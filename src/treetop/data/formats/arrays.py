@@ -1,7 +1,7 @@
 """Plain arrays in a folder, memory-mapped: for data that are larger than memory or read repeatedly.
 
     folder/data.json                     sizes, and for every array its file with its size and time of change
-    folder/arrays-1f0c…/X.indices.npy    the arrays: CSR matrices X and Y (indptr, indices, data) as the
+    folder/arrays-1f0c…/X.indices.npy    the arrays: CSR matrices X, Y, … (indptr, indices, data) as the
                                          native core takes them; the relevances of Y's entries and the
                                          weights of examples; labels, texts, … as UTF-8 and offsets
 
@@ -25,14 +25,22 @@ from ...arrays import write_array
 from ...errors import DataError
 from ...sparse import around, csr_arrays
 from ...strings import Strings
-from ..dataset import Dataset, distinct_names, feature_matrix, label_matrix
+from ..dataset import Dataset
 from ..files import Input, Output
+from ..labels import distinct_names
+from ..matrices import feature_matrix, label_matrix
 from .examples import check_labelled
 from .options import ReadOptions, WriteOptions
 
 MANIFEST = "data.json"
 FORMAT, VERSION = "treetop-arrays", 1
-_MATRICES = {"X": ("features", feature_matrix), "Y": ("labels", label_matrix)}
+_MATRICES = {
+    "X": (("examples", "features"), feature_matrix),
+    "Y": (("examples", "labels"), label_matrix),
+    "label_features": (("labels", "features"), feature_matrix),
+    "excluded": (("examples", "labels"), label_matrix),
+}
+"""The sizes of each matrix, and what it has to be."""
 _CSR: dict[str, type[np.generic]] = {"indptr": np.int64, "indices": np.int32, "data": np.float32}
 _STRINGS: dict[str, type[np.generic]] = {"buffer": np.uint8, "offsets": np.int64}
 _COLUMNS = ("labels", "texts", "ids", "groups", "label_texts")
@@ -52,16 +60,17 @@ def read(source: Input, options: ReadOptions) -> Dataset:
         raise arrays.damaged("it lists no labels")
     if not arrays.as_written("labels.buffer", "labels.offsets"):
         labels = distinct_names(labels, source.name)
-    X, Y = (arrays.matrix(name) for name in _MATRICES)
-    relevance = None if Y is None else arrays.relevance(Y)
-    if Y is not None and relevance is None and arrays.may_hold_relevance and (Y.data != 1).any():
-        Y = sparse.csr_matrix(Y)  # a plain one, whose values are looked at
+    matrices: dict[str, Any] = {name: arrays.matrix(name) for name in _MATRICES}
     if not arrays.sizes["examples"]:
         raise DataError(f"{source.name}: has no examples; choose another folder")
+    Y = matrices["Y"]
     check_labelled(source.name, 0 if Y is None else Y.nnz, options.need_labels)
+    relevance = None if Y is None else arrays.relevance(Y)
+    if Y is not None and relevance is None and arrays.may_hold_relevance and (Y.data != 1).any():
+        matrices["Y"] = sparse.csr_matrix(Y)  # a plain one, whose values are looked at
     weights = arrays.numbers("weights")
     return Dataset(
-        labels=labels, X=X, Y=Y, relevance=relevance, weights=weights, source=source.name, **columns
+        labels=labels, source=source.name, relevance=relevance, weights=weights, **matrices, **columns
     )
 
 
@@ -79,11 +88,12 @@ def write(dataset: Dataset, path: Path, options: WriteOptions, output: Output) -
         write_array(file, np.ascontiguousarray(array))
         file.flush()
         entries[name] = {"file": f"{home.name}/{name}.npy", **_stamp(os.fstat(file.fileno()))}
+    wide = dataset.label_features if dataset.X is None else dataset.X
     manifest = {
         "format": FORMAT,
         "version": VERSION,
         "examples": len(dataset),
-        "features": 0 if dataset.X is None else int(dataset.X.shape[1]),
+        "features": 0 if wide is None else int(wide.shape[1]),
         "labels": len(dataset.labels),
         "values": _VALUES,
         "arrays": entries,
@@ -143,7 +153,8 @@ class _Arrays:
         if f"{name}.indptr" not in self._entries:
             return None
         indptr, indices, data = (self._open(f"{name}.{part}", kind) for part, kind in _CSR.items())
-        shape = self.sizes["examples"], self.sizes[_MATRICES[name][0]]
+        rows, columns = _MATRICES[name][0]
+        shape = self.sizes[rows], self.sizes[columns]
         if (
             len(indptr) != shape[0] + 1
             or indptr[0] != 0

@@ -11,7 +11,8 @@ import numpy as np
 
 from ...errors import DataError
 from ...strings import Strings, StringsBuilder
-from ..dataset import Dataset, LabelIndexer
+from ..dataset import Dataset
+from ..labels import LabelIndexer
 from .relevance import as_written, split_relevances, with_relevance
 
 

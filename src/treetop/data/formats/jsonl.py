@@ -27,7 +27,7 @@ def read(source: Input, options: ReadOptions) -> Dataset:
         if not content.strip():
             continue
         place = f"{source.name} line {line}"
-        record = _parse(content, place)
+        record = parse_record(content, place)
         if not names:
             names = text_fields(options.text, record)
             never_seen = set(names)
@@ -35,7 +35,7 @@ def read(source: Input, options: ReadOptions) -> Dataset:
             never_seen -= record.keys()
         examples.append(
             line,
-            _text(record, names, place),
+            record_text(record, names, place),
             _scalar(record, options.id, place, "--id", needed=options.id != "id"),
             _scalar(record, options.group, place, "--group", needed=True),
             _weight(record, options.weight, place),
@@ -67,7 +67,8 @@ def write(dataset: Dataset, path: Path, options: WriteOptions, output: Output) -
         file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
-def _parse(content: str, place: str) -> dict[str, Any]:
+def parse_record(content: str, place: str) -> dict[str, Any]:
+    """A line that must be an object."""
     try:
         record = json.loads(content)
     except json.JSONDecodeError as error:
@@ -82,7 +83,8 @@ def _parse(content: str, place: str) -> dict[str, Any]:
     return record
 
 
-def _text(record: dict[str, Any], names: list[str], place: str) -> str:
+def record_text(record: dict[str, Any], names: list[str], place: str) -> str:
+    """The text in some fields, each on its own line."""
     parts = []
     for name in names:
         value = record.get(name)

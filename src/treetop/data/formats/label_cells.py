@@ -1,10 +1,8 @@
-"""Several labels in one cell of a table.
+"""Reads several labels from one cell of a table.
 
-Reading: an explicit separator takes precedence. Otherwise, if all non-empty cells look like ``[…]``, they are
+An explicit separator takes precedence. Otherwise, if all non-empty cells look like ``[…]``, they are
 JSON arrays; else labels are separated by ``;`` if one occurs anywhere in the column, else by ``|`` if one
 occurs anywhere, else by ``,``. Spaces around a label are dropped, and so are empty labels.
-
-Writing: ``;``, or JSON arrays where ``;`` would not be read back as the same labels.
 """
 
 from __future__ import annotations
@@ -12,14 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-import numpy as np
-
 from ...errors import DataError
 from ...strings import StringsBuilder
-from ..dataset import Dataset
-from .examples import label_sets
 from .fields import is_name
-from .relevance import NUMERALS
 
 
 class LabelCells:
@@ -60,34 +53,6 @@ class LabelCells:
                 " name the separator with --label-separator if they are something else"
             )
         return [str(name) for name in names if name != ""]
-
-
-def write_cells(dataset: Dataset, separator: str | None) -> Iterator[str]:
-    """One cell of labels for every example."""
-    names = list(dataset.labels)
-    if separator is None:
-        if not _survives(dataset, names):
-            yield from (json.dumps(labels, ensure_ascii=False) for labels in label_sets(dataset))
-            return
-        separator = ";"
-    if dataset.relevance is not None and set(separator) <= NUMERALS:
-        raise DataError(
-            f"labels and relevances cannot be written between separators {separator!r}; choose another"
-        )
-    for name in names:
-        if separator in name or name.strip() != name or "\n" in name or "\r" in name or "\t" in name:
-            raise DataError(
-                f"the label {name!r} cannot be written between separators {separator!r}; choose another"
-            )
-    yield from map(separator.join, label_sets(dataset))
-
-
-def _survives(dataset: Dataset, names: list[str]) -> bool:
-    """Whether labels joined by ``;`` are read back as they were."""
-    if any(name.strip() != name or name.startswith("[") or set(name) & set(";\n\r\t") for name in names):
-        return False
-    shows_separator = dataset.Y is not None and bool((np.diff(dataset.Y.indptr) > 1).any())
-    return shows_separator or not any("|" in name or "," in name for name in names)
 
 
 def _short(cell: str) -> str:

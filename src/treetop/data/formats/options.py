@@ -18,6 +18,8 @@ class ReadOptions:
     label_separator: str | None = None
     need_labels: bool = True
     split: str | None = None
+    features: str | None = None
+    """The sub-folder of features in a folder that has several, or "none"."""
 
 
 @dataclass(frozen=True)

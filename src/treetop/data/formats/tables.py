@@ -1,7 +1,8 @@
 """Tables of rows and columns: the common part of csv and tsv.
 
 A first row that contains the name of the text column (or of any other wanted column) is a header. Columns may
-be given by number from 0 instead; a file without a header needs that for text and labels.
+be given by number from 0 instead; a file without a header needs that for text and labels. A cell that is
+equal to such a number does not make a header; the cells 0, 1, 2, …, as pandas writes them, do.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from ...units import counted
 from ..dataset import Dataset
 from .examples import Examples
 from .fields import join_texts, missing_field, text_fields, weight_of
-from .label_cells import LabelCells, write_cells
+from .label_cells import LabelCells
 from .options import Column, ReadOptions, WriteOptions
+from .written_cells import write_cells
 
 Row = tuple[int, list[str]]
 """Line number and cells."""
@@ -53,14 +55,17 @@ def read_table(name: str, rows: Iterator[Row], options: ReadOptions) -> Dataset:
 
 
 def wanted_columns(options: ReadOptions, there: Collection[str]) -> set[str]:
-    """The names of the columns to read."""
-    return {
-        *text_fields(options.text, there),
-        str(options.labels),
-        str(options.id),
-        str(options.group),
-        str(options.weight),
-    }
+    """The names of the columns to read, without those that are numbers of columns."""
+    texts = text_fields(options.text, there)
+    named = [*texts, options.labels, options.id, options.group, options.weight]
+    return {str(name) for name in named if name is not None and not _is_number(name, there)}
+
+
+def _is_number(column: Column, there: Collection[str]) -> bool:
+    """Whether it is the number of a column, and cells are not just these numbers."""
+    cells = list(there)
+    numbered = cells == [str(number) for number in range(len(cells))]
+    return str(column).isdecimal() and int(column) < len(cells) and not numbered
 
 
 def table_rows(dataset: Dataset, options: WriteOptions) -> Iterator[list[str]]:
@@ -100,7 +105,7 @@ class _Columns:
 
     def _find(self, column: Column) -> int | None:
         """By name, else by number; a number past the last column is a separate error."""
-        if isinstance(column, str) and column in self._first:
+        if isinstance(column, str) and column in self._first and not _is_number(column, self._first):
             return self._first.index(column)
         if not str(column).isdecimal():
             return None

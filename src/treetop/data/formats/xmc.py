@@ -12,7 +12,6 @@ import re
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from ... import _native
@@ -21,16 +20,17 @@ from ...machine import thread_count
 from ...sparse import csr_arrays
 from ...strings import Strings
 from ...units import counted
-from ..dataset import Dataset, label_matrix
+from ..dataset import Dataset
 from ..files import Input, Output
+from ..matrices import label_matrix
 from .examples import check_labelled
 from .options import ReadOptions, WriteOptions
+from .sparse_text import Sizes, check_rows_declared, read_rows
 
 HEADER = re.compile(r"\s*([0-9]+)\s+([0-9]+)\s+([0-9]+)\s*")
-_LARGEST = 2**31 - 1
 _ENTRIES = 1 << 20
 """Entries printed at a time."""
-_COMPLAINTS = {
+COMPLAINTS = {
     "label list": "{word!r} is not a list of label numbers such as 3,17",
     "feature": "{word!r} is not a feature with a finite value such as 12:0.5",
     "label range": "label {id} is out of range: the header declares labels 0…{last_label}",
@@ -39,31 +39,25 @@ _COMPLAINTS = {
 
 
 def read(source: Input, options: ReadOptions) -> Dataset:
+    X, Y = read_matrices(source)
+    check_labelled(source.name, Y.nnz, options.need_labels)
+    return Dataset(labels=Strings.numbers(Y.shape[1]), X=X, Y=Y, source=source.name)
+
+
+def read_matrices(source: Input) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
+    """The features and the labels of a whole file."""
     header = HEADER.fullmatch(next(source.lines(), (1, ""))[1])
     if header is None:
-        raise DataError(f"{source.name} line 1: the header must be three numbers: examples features labels")
-    rows, features, labels = (int(number) for number in header.groups())
-    if not rows:
-        raise DataError(f"{source.name}: has no examples; choose another file")
-    if max(rows, features, labels) > _LARGEST:
-        raise DataError(f"{source.name} line 1: no number of the header may be larger than {_LARGEST:,}")
-    X, Y = _Rows(features), _Rows(labels)
-    line = 2
-    for block in source.blocks():
-        text = np.frombuffer(block, np.uint8)
-        parsed = _native.parse_xmc(text, rows - X.count, features, labels, thread_count(0))
-        if isinstance(parsed, _native.XmcFault):
-            raise _complaint(source, line, bytes(block), parsed, features, labels)
-        X.append(*parsed[:3])
-        Y.append(*parsed[3:], np.ones(len(parsed[4]), np.float32))
-        line += block.count(b"\n")
-    if X.count != rows:
-        declared = counted(rows, "example")
-        raise DataError(f"{source.name}: the header declares {declared} but the file has {X.count:,}; fix it")
-    given = label_matrix(Y.build(), source.name)
+        raise DataError(
+            f"{source.name} line 1: the header must be three numbers: examples features labels; if there is"
+            " none, give --format libsvm"
+        )
+    sizes = Sizes(*map(int, header.groups())).checked(source.name)
+    X, Y = read_rows(source, sizes, COMPLAINTS, first_line=2)
+    check_rows_declared(source.name, counted(sizes.rows, "example"), sizes.rows, X.shape[0])
+    given = label_matrix(Y, source.name)
     given.data[:] = 1  # a label that is repeated in a line counts once
-    check_labelled(source.name, given.nnz, options.need_labels)
-    return Dataset(labels=Strings.numbers(labels), X=X.build(), Y=given, source=source.name)
+    return X, given
 
 
 def write(dataset: Dataset, path: Path, options: WriteOptions, output: Output) -> None:
@@ -84,51 +78,3 @@ def write(dataset: Dataset, path: Path, options: WriteOptions, output: Output) -
         end = max(int(np.searchsorted(ends, ends[begin] + _ENTRIES, side="right")) - 1, begin + 1)
         file.write(_native.print_xmc(*arrays, begin, end, thread_count(0)))
         begin = end
-
-
-class _Rows:
-    """A CSR matrix that grows a block of rows at a time."""
-
-    def __init__(self, columns: int) -> None:
-        self.count = 0
-        self._columns = columns
-        self._entries = 0
-        self._parts: tuple[list[npt.NDArray], ...] = ([np.zeros(1, np.int64)], [], [])
-
-    def append(self, indptr: npt.NDArray, indices: npt.NDArray, data: npt.NDArray) -> None:
-        for parts, part in zip(self._parts, (indptr[1:] + self._entries, indices, data), strict=True):
-            parts.append(part)
-        self.count += len(indptr) - 1
-        self._entries += len(indices)
-
-    def build(self) -> sparse.csr_matrix:
-        indptr, indices, data = map(_joined, self._parts)
-        return sparse.csr_matrix((data, indices, indptr), shape=(self.count, self._columns))
-
-
-def _joined(parts: list[npt.NDArray]) -> npt.NDArray:
-    """One array. Each part is freed once it is copied, so that the data are not held twice."""
-    whole = np.empty(sum(map(len, parts)), parts[0].dtype)
-    end = len(whole)
-    while parts:
-        part = parts.pop()
-        whole[end - len(part) : end] = part
-        end -= len(part)
-    return whole
-
-
-def _complaint(
-    source: Input, first: int, block: bytes, fault: _native.XmcFault, features: int, labels: int
-) -> DataError:
-    """The error for a fault in a block that begins with line ``first`` of the file."""
-    number = first + fault.line
-    end = block.find(b"\n", fault.end)
-    source.decoded(block[block.rfind(b"\n", 0, fault.begin) + 1 : end if end >= 0 else None], number)
-    word = block[fault.begin : fault.end].decode()
-    message = _COMPLAINTS[fault.kind].format(
-        word=word[:40],
-        id=word[:40].lstrip("0") or "0",
-        last_feature=features - 1,
-        last_label=labels - 1,
-    )
-    return DataError(f"{source.name} line {number}: {message}")

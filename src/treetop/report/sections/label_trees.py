@@ -13,8 +13,8 @@ def label_trees(evidence: Evidence) -> Section | None:
     """Label trees to open node by node; None without any."""
     parts = []
     for place, reported in enumerate(evidence.models):
-        tree = getattr(reported.model, "tree", None)
-        if isinstance(tree, LabelTree):
+        tree = None if reported.model is None else reported.model.tree
+        if tree is not None:
             data = tree_data(evidence, place, tree)
             text = f"Levels from the top: {_levels(tree)}."
             if data["left_out"]:

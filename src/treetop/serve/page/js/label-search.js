@@ -45,7 +45,7 @@ export class LabelSearch {
     this.options = found.map(({ label, text }) => [label, text ?? label]);
     const rows = found.map(({ label, text, texts }) => [
       make("span", {}, matched(text ?? label, query)),
-      make("small", {}, counted(texts, "text")),
+      make("small", {}, texts === null ? "" : counted(texts, "text")),
     ]);
     if (!isKnown) {
       this.options.push([query, query]);
