@@ -75,11 +75,12 @@ def test_weights_of_texts_and_a_shortlist(loss, block):
     chosen[positives.texts, parents[positives.labels]] |= positives.weights > 0
     shortlist, inside = Shortlist(chosen, parents), chosen[:, parents]
     assert shortlist.counts().tolist() == inside.sum(1).tolist() and not inside.all()
-    text_weights = torch.rand(5, dtype=torch.float64)
-    weights = {"label_weights": torch.rand(11, dtype=torch.float64), "text_weights": text_weights}
-    found = all_label_loss(loss, hidden, weight, bias, positives, shortlist=shortlist, block=block, **weights)
-    factors = inside * text_weights[:, None] * weights["label_weights"]
-    wanted = plain(loss, hidden @ weight.T + bias, dense, factors)
+    of_labels, of_texts = torch.rand(11, dtype=torch.float64), torch.rand(5, dtype=torch.float64)
+    weighted = replace(positives, text_weights=of_texts)
+    found = all_label_loss(
+        loss, hidden, weight, bias, weighted, label_weights=of_labels, shortlist=shortlist, block=block
+    )
+    wanted = plain(loss, hidden @ weight.T + bias, dense, inside * of_labels, of_texts)
     torch.testing.assert_close(found, wanted)
     gradients = [torch.autograd.grad(value, (hidden, weight, bias)) for value in (found, wanted)]
     torch.testing.assert_close(*gradients)

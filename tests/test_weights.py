@@ -212,10 +212,11 @@ def check_weighted(loss, count: int) -> None:
     torch.testing.assert_close(together, (weights * alone).mean())
 
 
+@pytest.mark.parametrize("reduction", ["sum", "mean"])
 @pytest.mark.parametrize("kind", ["clusters", "cascade"])
-def test_the_loss_of_a_text_is_multiplied_by_its_weight(kind):
+def test_the_loss_of_a_text_is_multiplied_by_its_weight(kind, reduction):
     labels = [[1, 2], [6], [0, 3]]
-    made = cluster_head() if kind == "clusters" else cascade_head()
+    made = (cluster_head if kind == "clusters" else cascade_head)(reduction=reduction)
     vectors = [torch.randn(3, 5)] if kind == "clusters" else vectors_of(3)
 
     def loss(rows: list[int], weights: torch.Tensor | None) -> torch.Tensor:

@@ -89,10 +89,9 @@ class LabelHead(Head):
         weight: Tensor = self.weight
         bias: Tensor = self.bias
         label_weights = self.label_weights
-        text_weights = positives.text_weights
         if self.reduction == "mean" and shortlist is not None:
-            shares = 1 / shortlist.counts().clamp(min=1)
-            text_weights = shares if text_weights is None else text_weights * shares
+            shares, given = 1 / shortlist.counts().clamp(min=1), positives.text_weights
+            positives = replace(positives, text_weights=shares if given is None else given * shares)
         if self.sparse and shortlist is not None:
             rows = shortlist.labels()
             weight = nn.functional.embedding(rows, weight, sparse=True)
@@ -108,7 +107,6 @@ class LabelHead(Head):
             bias,
             positives,
             label_weights=label_weights,
-            text_weights=text_weights,
             shortlist=shortlist,
             block=self.block,
         )

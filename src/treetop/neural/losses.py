@@ -58,15 +58,14 @@ def all_label_loss(
     positives: Positives,
     *,
     label_weights: Tensor | None = None,
-    text_weights: Tensor | None = None,
     shortlist: Shortlist | None = None,
     block: int = BLOCK,
 ) -> Tensor:
     """The mean loss of the texts, for scores s = ``weight`` · h + ``bias`` of each row h of ``hidden``.
 
-    ``positives.weights`` multiply the loss of positives, ``label_weights`` the loss of a label in all texts,
-    ``text_weights`` the loss of a text. With a ``shortlist``, which holds all positives, other labels of a
-    text are left out (not for softmax).
+    ``positives.weights`` multiply the loss of positives, ``positives.text_weights`` the loss of a text,
+    ``label_weights`` the loss of a label in all texts. With a ``shortlist``, which holds all positives, other
+    labels of a text are left out (not for softmax).
     """
     assert shortlist is None or loss != "softmax"
     if torch.is_autocast_enabled(hidden.device.type):
@@ -80,7 +79,7 @@ def all_label_loss(
             positives.labels,
             positives.weights,
             label_weights,
-            text_weights,
+            positives.text_weights,
             shortlist,
             loss,
             max(block // max(len(hidden), 1), 1),
