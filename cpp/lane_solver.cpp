@@ -54,21 +54,25 @@ void LaneSolver::set_up(const NodeExamples& node, std::int64_t listed, std::span
     everyone_.resize(n);
     std::iota(everyone_.begin(), everyone_.end(), 0);
 
-    const auto negative = static_cast<float>(-0.5 / options.cost_negative);
-    std::fill(diagonals_, diagonals_ + static_cast<std::size_t>(listed) * kLanes, negative);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(listed); ++i) {
+        const auto negative = static_cast<float>(-0.5 / (options.cost_negative * double{node.weights[i]}));
+        std::fill(diagonals_ + i * kLanes, diagonals_ + (i + 1) * kLanes, negative);
+    }
     std::fill(diagonals_ + static_cast<std::size_t>(listed) * kLanes, diagonals_ + n * kLanes, 0.0F);
     for (std::size_t lane = 0; lane < labels.size(); ++lane) {
         const auto& label = labels[lane];
         for (std::size_t i = 0; i < label.positives.size(); ++i) {
-            const double cost = options.cost_positive * double{label.costs[i]};
-            diagonals_[at(label.positives[i], lane)] = static_cast<float>(0.5 / cost);
+            const auto position = static_cast<std::size_t>(label.positives[i]);
+            const double cost = options.cost_positive * double{label.costs[i]} * double{node.weights[position]};
+            diagonals_[at(label.positives[i], lane)] = cost > 0.0 ? static_cast<float>(0.5 / cost) : 0.0F;
         }
     }
     for (std::size_t lane = 0; lane < kLanes; ++lane) live_[lane] = lane < labels.size() ? 1.0F : 0.0F;
 }
 
-// Starts from the best duals that are equal within a class: a_p for all positives P, a_n for all negatives N. With
-// S_P, S_N the sums of their vectors (constant feature included) the gradients vanish on average where
+// Starts from the best duals that are equal within a class but for the weights w_i: a_p w_i for all positives P, a_n w_i
+// for all negatives N. With S_P, S_N the weighted sums of their vectors (constant feature included), |P|, |N| the sums of
+// their weights and D_p = sum_P w_i^2 D_i / |P| (D_n alike), the gradients vanish on weighted average where
 //     a_p (S_P.S_P / |P| + D_p) - a_n  S_P.S_N / |P|        = 1
 //   - a_p  S_P.S_N / |N|        + a_n (S_N.S_N / |N| + D_n) = 1.
 // From there most examples are near their place at once; from zero the first ones visited overshoot.
@@ -79,21 +83,24 @@ void LaneSolver::start(const NodeExamples& node, std::int64_t listed, std::span<
     const double bias_square = double{bias_} * bias_;
     const double diagonal_n = 0.5 / options.cost_negative;
     const bool plain = listed == node.count();  // else the sums hold examples that are no negatives
+    const double everything = std::accumulate(node.weights.begin(), node.weights.end(), 0.0);
     for (std::size_t lane = 0; lane < labels.size(); ++lane) {
         constants_[lane] = 0.0F;
         const auto& label = labels[lane];
-        const double p = static_cast<double>(label.positives.size());
-        const double n = static_cast<double>(node.count()) - p;
-        if (!plain) continue;
-        double p_all = 0.0, p_p = 0.0, diagonal_p = 0.0;  // S_P.S, S_P.S_P, the sum of D_i
+        if (!plain || std::ranges::count(label.costs, 0.0F) > 0) continue;
+        double p = 0.0;                                   // |P|
+        double p_all = 0.0, p_p = 0.0, diagonal_p = 0.0;  // S_P.S, S_P.S_P, the sum of w_i^2 D_i
         for (const auto position : label.positives) {
             const auto i = static_cast<std::size_t>(position);
-            p_all += double{node.own_squares[i]};
-            p_p += double{node.own_squares[i]};
-            diagonal_p += double{diagonals_[at(position, lane)]};
+            const float weight = node.weights[i];
+            const double square = double{weight} * double{weight};
+            p += double{weight};
+            p_all += square * double{node.own_squares[i]};
+            p_p += square * double{node.own_squares[i]};
+            diagonal_p += square * double{diagonals_[at(position, lane)]};
             for (auto j = node.indptr[i]; j < node.indptr[i + 1]; ++j) {
                 const auto feature = node.indices[static_cast<std::size_t>(j)];
-                const float value = node.values[static_cast<std::size_t>(j)];
+                const float value = weight * node.values[static_cast<std::size_t>(j)];
                 p_all += double{value} * double{node.sums[static_cast<std::size_t>(feature)]};
                 weights_[at(feature, lane)] += value;
             }
@@ -102,16 +109,19 @@ void LaneSolver::start(const NodeExamples& node, std::int64_t listed, std::span<
             const auto i = static_cast<std::size_t>(position);
             for (auto j = node.indptr[i]; j < node.indptr[i + 1]; ++j) {
                 const auto feature = node.indices[static_cast<std::size_t>(j)];
-                p_p += double{node.values[static_cast<std::size_t>(j)]} * double{weights_[at(feature, lane)]};
+                const float value = node.weights[i] * node.values[static_cast<std::size_t>(j)];
+                p_p += double{value} * double{weights_[at(feature, lane)]};
             }
         }
+        const double n = everything - p;
+        const auto positives = static_cast<std::int64_t>(label.positives.size());
         const double p_n = p_all - p_p + bias_square * p * n;
         const double n_n = node.sums_square - 2.0 * p_all + p_p + bias_square * n * n;
         p_p += bias_square * p * p;
         double dual_p = 0.0, dual_n = 0.0;
-        if (p == 0.0) {
+        if (positives == 0) {
             dual_n = n / (n_n + n * diagonal_n);
-        } else if (n == 0.0) {
+        } else if (positives == node.count()) {
             dual_p = p / (p_p + diagonal_p);
         } else {
             const double a = p_p / p + diagonal_p / p, b = p_n / p, c = p_n / n, d = n_n / n + diagonal_n;
@@ -128,10 +138,12 @@ void LaneSolver::start(const NodeExamples& node, std::int64_t listed, std::span<
     }
     const auto n = static_cast<std::size_t>(node.count());
     for (std::size_t i = 0; i < n; ++i) {
-        for (std::size_t lane = 0; lane < kLanes; ++lane) duals_[i * kLanes + lane] = -shift[lane];
+        for (std::size_t lane = 0; lane < kLanes; ++lane) duals_[i * kLanes + lane] = -shift[lane] * node.weights[i];
     }
     for (std::size_t lane = 0; lane < labels.size(); ++lane) {
-        for (const auto position : labels[lane].positives) duals_[at(position, lane)] = positive[lane];
+        for (const auto position : labels[lane].positives) {
+            duals_[at(position, lane)] = positive[lane] * node.weights[static_cast<std::size_t>(position)];
+        }
     }
     if (plain) kernels().lane_start(weights_, node.sums.data(), node.features(), scale, shift);
 }

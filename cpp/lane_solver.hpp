@@ -16,7 +16,7 @@ namespace treetop {
 struct LaneLabel {
     std::int32_t child;                        // names the label in the result
     std::span<const std::int32_t> positives;   // positions in the node's examples
-    std::span<const float> costs;              // cost multiplier of each positive
+    std::span<const float> costs;              // cost multiplier of each positive; 0: it takes no part
 };
 
 struct WeightEntry {

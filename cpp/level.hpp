@@ -28,7 +28,7 @@ struct TrainedLevel {
 
 struct LevelProblem {
     const SharedRows* rows = nullptr;
-    Csr positives;          // nodes x documents; the value is the cost multiplier of that positive
+    Csr positives;          // nodes x documents; the value is the cost multiplier of that positive: 0 leaves it out
     Pattern shortlist;      // parents x documents: who takes part in the loss of the parent's children
     std::vector<std::int64_t> offsets;
     bool last = false;

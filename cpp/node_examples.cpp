@@ -43,6 +43,7 @@ void NodeGatherer::gather(NodeExamples& node) {
     node.indices.clear();
     node.values.clear();
     node.squares.clear();
+    node.weights.clear();
     node.sums.assign(node.names.size(), 0.0F);
     node.own_indptr.assign(1, 0);
     node.own_names.clear();
@@ -53,6 +54,7 @@ void NodeGatherer::gather(NodeExamples& node) {
 
     for (const auto document : node.documents) {
         const auto row = static_cast<std::size_t>(document);
+        const float weight = rows_->weight(document);
         double square = 0.0, own_square = 0.0;
         float largest = 0.0F;
         const auto add_own = [&](std::int32_t name, float value) {
@@ -71,7 +73,7 @@ void NodeGatherer::gather(NodeExamples& node) {
             const auto number = number_[feature] - 1;
             node.indices.push_back(number);
             node.values.push_back(value);
-            node.sums[static_cast<std::size_t>(number)] += value;
+            node.sums[static_cast<std::size_t>(number)] += weight * value;
             square += double{value} * double{value};
         }
         for (auto j = rows_->own_indptr[row]; j < rows_->own_indptr[row + 1]; ++j) {
@@ -79,10 +81,11 @@ void NodeGatherer::gather(NodeExamples& node) {
         }
         node.indptr.push_back(static_cast<std::int64_t>(node.indices.size()));
         node.squares.push_back(static_cast<float>(square + own_square));
+        node.weights.push_back(weight);
         node.own_indptr.push_back(static_cast<std::int64_t>(node.own_names.size()));
         node.own_squares.push_back(static_cast<float>(own_square));
         node.own_largest.push_back(largest);
-        node.sums_square += own_square;
+        node.sums_square += double{weight} * double{weight} * own_square;
     }
     for (const float sum : node.sums) node.sums_square += double{sum} * double{sum};
     for (const auto feature : touched_) number_[static_cast<std::size_t>(feature)] = 0;

@@ -17,9 +17,10 @@ struct NodeExamples {
     std::vector<std::int32_t> indices;
     std::vector<float> values;
     std::vector<float> squares;           // |x_i|^2, own features included
+    std::vector<float> weights;           // w_i: multiplies the cost of example i for every child
     std::vector<std::int32_t> names;      // ids of the features in the training matrix as given
-    std::vector<float> sums;              // sum of all x_i, per feature
-    double sums_square = 0.0;             // |sum of all x_i|^2, own features included
+    std::vector<float> sums;              // sum of all w_i x_i, per feature
+    double sums_square = 0.0;             // |sum of all w_i x_i|^2, own features included
 
     std::vector<std::int64_t> own_indptr;
     std::vector<std::int32_t> own_names;

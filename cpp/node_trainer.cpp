@@ -20,6 +20,19 @@ void NodePool::give(std::unique_ptr<NodeData> data) {
     free_.push_back(std::move(data));
 }
 
+void Trainer::leave_out_free() {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < active.size(); ++i) {
+        if (cost[i] == 0.0) continue;
+        active[kept] = active[i];
+        sign[kept] = sign[i];
+        cost[kept++] = cost[i];
+    }
+    active.resize(kept);
+    sign.resize(kept);
+    cost.resize(kept);
+}
+
 NodeJob::NodeJob(const LevelProblem& problem, std::int64_t parent)
     : problem_(problem),
       parent_(parent),
@@ -131,12 +144,14 @@ void NodeJob::train_label(std::int32_t child, Trainer& trainer, float* biases,
     trainer.active.resize(listed);
     std::iota(trainer.active.begin(), trainer.active.end(), 0);
     trainer.sign.assign(listed, -1);
-    trainer.cost.assign(listed, options.cost_negative);
+    const auto& weights = data_->examples.weights;
+    trainer.cost.resize(listed);
+    for (std::size_t i = 0; i < listed; ++i) trainer.cost[i] = options.cost_negative * double{weights[i]};
     const auto begin = static_cast<std::size_t>(data_->starts[static_cast<std::size_t>(child)]);
     const auto costs = problem_.positives.values(label);
     for (std::size_t i = 0; i < costs.size(); ++i) {
         const auto position = static_cast<std::size_t>(data_->positions[begin + i]);
-        const double cost = options.cost_positive * double{costs[i]};
+        const double cost = options.cost_positive * double{costs[i]} * double{weights[position]};
         if (position < listed) {
             trainer.sign[position] = 1;
             trainer.cost[position] = cost;
@@ -146,12 +161,13 @@ void NodeJob::train_label(std::int32_t child, Trainer& trainer, float* biases,
             trainer.cost.push_back(cost);
         }
     }
+    trainer.leave_out_free();
     trainer.label.solve(data_->whole, data_->columns, trainer.active, trainer.sign, trainer.cost, options,
                         problem_.seed * 0x9E3779B97F4A7C15ull + static_cast<std::uint64_t>(label));
-    const auto& weights = trainer.label.weights();
-    for (std::size_t f = 0; f < weights.size(); ++f) {
-        if (weights[f] == 0.0 || std::abs(weights[f]) < problem_.threshold) continue;
-        entries.push_back({static_cast<std::int32_t>(f), child, static_cast<float>(weights[f])});
+    const auto& solved = trainer.label.weights();
+    for (std::size_t f = 0; f < solved.size(); ++f) {
+        if (solved[f] == 0.0 || std::abs(solved[f]) < problem_.threshold) continue;
+        entries.push_back({static_cast<std::int32_t>(f), child, static_cast<float>(solved[f])});
     }
     biases[label] = static_cast<float>(trainer.label.bias());
 }

@@ -26,6 +26,9 @@ struct Chunk {  // the weights of one parent's children, as in Level
 struct Trainer {
     explicit Trainer(const SharedRows& rows) : gatherer(rows) {}
 
+    // Removes the examples whose cost is 0: they take no part.
+    void leave_out_free();
+
     NodeGatherer gatherer;
     LaneSolver lanes;
     LabelSolver label;

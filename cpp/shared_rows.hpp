@@ -14,6 +14,7 @@ struct SharedRows {
     SharedRows(const Csr& features, int threads);
 
     Csr source;                            // as given
+    std::vector<float> weights;            // of the rows, all above 0; empty: all 1. For solvers
     std::int64_t shared_features = 0;
     std::vector<std::int32_t> names;       // of the shared features, in `source`
     std::vector<std::int64_t> indptr;      // shared entries of every row
@@ -24,6 +25,7 @@ struct SharedRows {
     std::vector<float> own_values;
 
     std::int64_t rows() const { return source.rows; }
+    float weight(std::int64_t row) const { return weights.empty() ? 1.0F : weights[static_cast<std::size_t>(row)]; }
     std::vector<float> own_squares() const;  // per row: sum over its own entries
 };
 

@@ -307,6 +307,19 @@ def test_updates_learn_from_more_examples(name, train, model, test):
     assert updated.evaluate(test)["P@1"] > 90
 
 
+def test_weights_are_used_or_refused(name, train, test, brief_model):
+    weights = np.arange(len(train)) % 3
+    if not brief_model.weighs_examples:
+        with pytest.raises(ConfigError, match=f"{method_of(name)} cannot weigh training examples: leave out"):
+            brief(name).fit(train, sample_weight=weights)
+        return
+    model = brief(name, threads=1).fit(train, sample_weight=weights)
+    kept = train[weights > 0].with_weights(weights=weights[weights > 0])
+    assert same(model.predict(test), brief(name, threads=1).fit(kept).predict(test))
+    plain = brief(name, threads=1).fit(dataclasses.replace(kept, weights=None))
+    assert not same(model.predict(test), plain.predict(test))
+
+
 def test_threshold(model, test):
     scores = model.predict(test, k=6).scores
     middle = float(np.median(scores))

@@ -161,7 +161,7 @@ def test_pecos(tmp_path):
     write(named, tmp_path / "named" / "X.trn.npz")
     write(named[:2], tmp_path / "named", format="pecos", split="tst")
     again = read(tmp_path / "named", split="train")
-    assert list(again.labels) == ["x", "y", "z"] and again.Y.data.tolist() == [0.5] * 3
+    assert list(again.labels) == ["x", "y", "z"] and again.relevance.data.tolist() == [0.5] * 3
     assert len(read(tmp_path / "named", split="tst")) == 2
     expect(DataError, ["splits trn, tst", "--split"], read, tmp_path / "named")
     expect(DataError, "no split 'dev'", read, tmp_path / "named", split="dev")
@@ -484,7 +484,8 @@ def test_write_refuses_what_a_format_cannot_hold(tmp_path):
         (two(), "a.xmc", {}, "has only texts"),
         (dataclasses.replace(matrices, labels=treetop.Strings.of("xy")), "a.xmc", {}, "names such as 'x'"),
         (matrices, "a.jsonl", {}, "has only features"),
-        (Dataset.from_matrices(np.eye(2), np.eye(2) / 2, texts="ab"), "a.jsonl", {}, "label weights"),
+        (Dataset.from_matrices(np.eye(2), np.eye(2) / 2), "a.xmc", {}, "cannot store the relevances"),
+        (two().with_weights(weights=[1, 2]), "a.ft", {}, "fasttext cannot store the weights"),
         (spaced, "a.ft", {}, "'two words' cannot be written as fasttext"),
         (spaced, "a.annif", {}, "'two words' cannot be written as annif"),
         (spaced, "a_texts.txt", {}, "'two words' cannot be written as rawtext"),

@@ -182,11 +182,12 @@ def test_raw_texts_of_the_repository(tmp_path):
     assert list(read(tmp_path / "LF-Amazon-131K" / "trn.json.gz").ids) == ["B0", "B1", "B2"]
 
 
-def test_relevance_of_the_repository_is_the_weight_of_a_label(tmp_path):
+def test_relevance_of_the_repository_is_read(tmp_path):
     line = '{"uid": "a", "title": "t", "content": "", "target_ind": [2, 0], "target_rel": [0.5, 1.0]}\n'
     lay(tmp_path, {"trn.json": line, "lbl.json": ['{"title": "x"}'] * 3})
     data = read(tmp_path)
-    assert data.Y.toarray().tolist() == [[1, 0, 0.5]] and list(data.texts) == ["t"]
+    assert data.Y.toarray().tolist() == [[1, 0, 1]] and list(data.texts) == ["t"]
+    assert data.relevance.toarray().tolist() == [[1, 0, 0.5]]
 
 
 def test_sparse_text_with_both_next_to_label_files(tmp_path):

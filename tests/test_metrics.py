@@ -84,18 +84,54 @@ def test_propensity_scored_metrics_by_hand() -> None:
     a, _, c, d = inverse_propensity(counts, 60).tolist()
     unseen = d
     second, third = 1 / math.log2(3), 1 / 2
+    three = 1 + second + third  # the ideal DCG of three labels
     expected = {
         "PSP@1": a / (d + c + unseen),
         "PSP@3": (a + c) / ((d + c + a) + c + (unseen + a)),
         "PSP@5": (a + c) / ((d + c + a) + c + (unseen + a)),
         "PSnDCG@1": a / (d + c + unseen),
-        "PSnDCG@3": (a + c * third) / ((d + c * second + a * third) + c + (unseen + a * second)),
+        "PSnDCG@3": (a + c * third)
+        / three
+        / ((d + c * second + a * third) / three + c + (unseen + a * second) / (1 + second)),
         "PSR@1": a / (a + c + d + c + a + unseen),
         "PSR@3": (a + c) / (a + c + d + c + a + unseen),
         "PSPraw@1": a / 3,
         "PSPraw@3": (a + c) / 9,
     }
     assert {name: metrics[name] / 100 for name in expected} == pytest.approx(expected)
+
+
+GOLDEN = [
+    # Truths, rankings, counts in 1000 training texts, and PSnDCG@1…k of xclib (5d13086) and napkinXC 0.7.2.
+    # The second has equal counts, unseen labels, and rows without labels or predictions.
+    (
+        [["a"], ["a", "b", "c"]],
+        [["a", "b", "c"], ["b", "c"]],
+        {"a": 50, "b": 5, "c": 1},
+        [73.24762934, 93.24722893, 87.26459481],
+    ),
+    (
+        [["a"], ["a", "b", "d"], ["b", "c", "e", "u"], [], ["c", "u"], ["d"]],
+        [["a", "b", "c"], ["b", "d"], ["a", "c", "b", "d", "e"], ["a", "b"], [], ["c", "b", "a", "e", "d"]],
+        {"a": 50, "b": 5, "c": 5, "d": 1, "e": 0},
+        [19.68811203, 29.9747893, 29.79826405, 28.97419186, 43.02899529],
+    ),
+]
+
+
+@pytest.mark.parametrize(("truth", "rows", "counts", "values"), GOLDEN)
+def test_psndcg_as_published(
+    truth: Ranking, rows: Ranking, counts: dict[str, int], values: list[float]
+) -> None:
+    metrics = evaluate(
+        ranked(rows, list(counts)),
+        true(truth),
+        train_counts=list(counts.values()),
+        n_train=1000,
+        ks=range(1, len(values) + 1),
+        metrics=("PSnDCG",),
+    )
+    assert list(metrics.values()) == pytest.approx(values, abs=1e-6)
 
 
 def test_oracle_by_propensity_scores_one_hundred() -> None:
@@ -158,15 +194,16 @@ def loops(predicted: Ranking, truth: Ranking, weight: dict[str, float], k: int) 
         add("PSP", gain, sum(ideal))
         add("PSR", gain, sum(weight[label] for label in labels))
         add("PSPraw", gain / k, 1)
-        add(
-            "PSnDCG",
-            sum(weight[label] / math.log2(rank + 1) for rank, label in found),
-            sum(value * factor for value, factor in zip(ideal, discount, strict=False)),
-        )
+        add("PSnDCG", 0, 0)
         if labels:
             add("R", len(found) / len(labels), 1)
             add("RP", len(found) / min(k, len(labels)), 1)
             best = sum(discount[: len(labels)])
+            add(
+                "PSnDCG",
+                sum(weight[label] / math.log2(rank + 1) for rank, label in found) / best,
+                sum(value * factor for value, factor in zip(ideal, discount, strict=False)) / best,
+            )
             add("nDCG", sum(1 / math.log2(rank + 1) for rank, _ in found) / best, 1)
     hit = {
         label for row, labels in zip(predicted, truth, strict=True) for label in row[:k] if label in labels

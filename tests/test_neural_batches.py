@@ -47,7 +47,8 @@ def test_a_batch_has_the_tokens_and_labels_of_its_rows():
     assert batch.tokens[:, :3].tolist() == [[9, 10, 0], [5, 6, 7], [8, 0, 0]]
     assert batch.lengths.tolist() == [2, 3, 1]
     assert batch.rows.tolist() == [3, 0, 2]
-    found = zip(*(part.tolist() for part in vars(batch.positives).values()), strict=True)
+    parts = batch.positives.texts, batch.positives.labels, batch.positives.weights
+    found = zip(*map(torch.Tensor.tolist, parts), strict=True)
     assert [entry for entry in found if entry[2]] == [(0, 2, 4.0), (1, 0, 1.0), (1, 3, 2.0)]
 
 

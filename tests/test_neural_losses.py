@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -31,7 +32,7 @@ def problem(texts=5, width=7, labels=11, seed=0):
     return values, positives, dense
 
 
-def plain(loss, scores, weights, label_weights=None):
+def plain(loss, scores, weights, label_weights=None, text_weights=None):
     """The formulas, written out."""
     if loss == "softmax":
         lost = weights * (torch.logsumexp(scores, 1, keepdim=True) - scores)
@@ -41,18 +42,24 @@ def plain(loss, scores, weights, label_weights=None):
         lost = torch.where(
             weights > 0, weights * functional.relu(1 - scores) ** 2, functional.relu(1 + scores) ** 2
         )
-    return (lost if label_weights is None else lost * label_weights).sum() / len(scores)
+    lost = lost if label_weights is None else lost * label_weights
+    return (lost if text_weights is None else lost * text_weights[:, None]).sum() / len(scores)
 
 
 @pytest.mark.parametrize("block", [1 << 20, 15, 1])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_loss_and_gradients_are_those_of_the_formula(loss, block):
     (hidden, weight, bias), positives, dense = problem()
-    for label_weights in (None, torch.rand(11, dtype=torch.float64)):
-        found = all_label_loss(
-            loss, hidden, weight, bias, positives, label_weights=label_weights, block=block
-        )
-        wanted = plain(loss, hidden @ weight.T + bias, dense, label_weights)
+    of_labels, of_texts = torch.rand(11, dtype=torch.float64), torch.rand(5, dtype=torch.float64)
+    for label_weights, text_weights in (
+        (None, None),
+        (of_labels, None),
+        (None, of_texts),
+        (of_labels, of_texts),
+    ):
+        weighted = replace(positives, text_weights=text_weights)
+        found = all_label_loss(loss, hidden, weight, bias, weighted, label_weights=label_weights, block=block)
+        wanted = plain(loss, hidden @ weight.T + bias, dense, label_weights, text_weights)
         torch.testing.assert_close(found, wanted)
         gradients = [torch.autograd.grad(value, (hidden, weight, bias)) for value in (found, wanted)]
         torch.testing.assert_close(*gradients)
@@ -68,11 +75,12 @@ def test_weights_of_texts_and_a_shortlist(loss, block):
     chosen[positives.texts, parents[positives.labels]] |= positives.weights > 0
     shortlist, inside = Shortlist(chosen, parents), chosen[:, parents]
     assert shortlist.counts().tolist() == inside.sum(1).tolist() and not inside.all()
-    text_weights = torch.rand(5, dtype=torch.float64)
-    weights = {"label_weights": torch.rand(11, dtype=torch.float64), "text_weights": text_weights}
-    found = all_label_loss(loss, hidden, weight, bias, positives, shortlist=shortlist, block=block, **weights)
-    factors = inside * text_weights[:, None] * weights["label_weights"]
-    wanted = plain(loss, hidden @ weight.T + bias, dense, factors)
+    of_labels, of_texts = torch.rand(11, dtype=torch.float64), torch.rand(5, dtype=torch.float64)
+    weighted = replace(positives, text_weights=of_texts)
+    found = all_label_loss(
+        loss, hidden, weight, bias, weighted, label_weights=of_labels, shortlist=shortlist, block=block
+    )
+    wanted = plain(loss, hidden @ weight.T + bias, dense, inside * of_labels, of_texts)
     torch.testing.assert_close(found, wanted)
     gradients = [torch.autograd.grad(value, (hidden, weight, bias)) for value in (found, wanted)]
     torch.testing.assert_close(*gradients)

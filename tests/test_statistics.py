@@ -40,6 +40,8 @@ def test_statistics_by_hand():
 def test_statistics_of_features_and_of_unlabelled_texts():
     figures = describe(Dataset.from_matrices(np.eye(3), np.eye(3)[:, :2]))
     assert (figures.features, figures.words_per_text, figures.duplicate_texts) == (3, None, None)
+    assert figures.relevance is None
+    assert describe(Dataset.from_matrices(np.eye(3), np.diag([2, 1, 0.5]))).relevance == (0.5, 2)
     figures = describe(Dataset.from_texts(["a"]))
     assert (figures.labels, figures.head_share, figures.texts_without_labels) == (0, 0.0, 1)
 

@@ -22,8 +22,15 @@ namespace {
 // Keeps the training matrix alive together with what was built from it.
 class BoundRows {
 public:
-    BoundRows(In<std::int64_t> indptr, In<std::int32_t> indices, In<float> data, std::int64_t features, int threads)
-        : indptr_(indptr), indices_(indices), data_(data), rows_(made(csr(indptr, indices, data, features), threads)) {}
+    BoundRows(In<std::int64_t> indptr, In<std::int32_t> indices, In<float> data, std::int64_t features, int threads,
+              std::optional<In<float>> weights)
+        : indptr_(indptr), indices_(indices), data_(data), rows_(made(csr(indptr, indices, data, features), threads)) {
+        if (!weights) return;
+        rows_.weights.assign(weights->data(), weights->data() + weights->size());
+        require(static_cast<std::int64_t>(rows_.weights.size()) == rows_.rows(), "one weight per row is needed");
+        require(std::ranges::all_of(rows_.weights, [](float weight) { return weight > 0.0F; }),
+                "weights must be above 0");
+    }
 
     const SharedRows& rows() const { return rows_; }
 
@@ -169,8 +176,9 @@ void bind_linear(nb::module_& module) {
         nb::arg("threads"), nb::arg("progress").none() = nb::none());
 
     nb::class_<BoundRows>(module, "SharedRows")
-        .def(nb::init<In<std::int64_t>, In<std::int32_t>, In<float>, std::int64_t, int>(), nb::arg("indptr"),
-             nb::arg("indices"), nb::arg("data"), nb::arg("features"), nb::arg("threads"));
+        .def(nb::init<In<std::int64_t>, In<std::int32_t>, In<float>, std::int64_t, int, std::optional<In<float>>>(),
+             nb::arg("indptr"), nb::arg("indices"), nb::arg("data"), nb::arg("features"), nb::arg("threads"),
+             nb::arg("weights").none() = nb::none());
 
     module.def("simd_sets", &kernel_sets);
     module.def("simd", [] { return std::string(kernels().name); });

@@ -109,7 +109,16 @@ def use_simd(name: str) -> None: ...
 class SharedRows:
     """A matrix as the solvers read it: common features first, those of a single row apart."""
 
-    def __init__(self, indptr: _I64, indices: _I32, data: _F32, features: int, threads: int) -> None: ...
+    def __init__(
+        self,
+        indptr: _I64,
+        indices: _I32,
+        data: _F32,
+        features: int,
+        threads: int,
+        weights: _F32 | None = None,
+    ) -> None:
+        """``weights`` of the rows, all above 0, multiply their costs; None: all 1."""
 
 class SolverOptions:
     def __init__(

@@ -34,6 +34,10 @@ class MissingExtraError(UserError, ImportError):
         super().__init__(f"{what} needs an extra that is not installed: pip install 'treetop-xmc[{extra}]'")
 
 
+class DataWarning(UserWarning):
+    """Something in the data that is not used: the message says what, and how to use it."""
+
+
 NEURAL_PACKAGES = ("torch", "transformers", "tokenizers", "safetensors")
 """The packages that the extra ``neural`` adds."""
 

@@ -127,14 +127,24 @@ def merge_columns(matrix: sparse.csr_matrix, group: npt.NDArray[np.int64], group
 
 
 def normalize_rows(matrix: sparse.csr_matrix, norm: str = "l2") -> sparse.csr_matrix:
-    """Rows scaled to unit length (``l2``) or unit sum of absolute values (``l1``); zero rows stay zero."""
-    values = np.abs(matrix.data) if norm == "l1" else matrix.data.astype(np.float64) ** 2
-    sums = np.add.reduceat(np.append(values, 0.0), matrix.indptr[:-1]) if matrix.shape[0] else np.zeros(0)
+    """Rows scaled to unit length (``l2``), unit sum (``l1``) or unit largest (``max``) of absolute values.
+
+    Zero rows stay zero.
+    """
+    values = matrix.data.astype(np.float64) ** 2 if norm == "l2" else np.abs(matrix.data)
+    over = np.maximum if norm == "max" else np.add
+    sums = over.reduceat(np.append(values, 0.0), matrix.indptr[:-1]) if matrix.shape[0] else np.zeros(0)
     lengths = np.diff(matrix.indptr)
     sums = np.where(lengths > 0, sums, 0.0)
-    size = sums if norm == "l1" else np.sqrt(sums)
+    size = np.sqrt(sums) if norm == "l2" else sums
     scale = np.divide(1.0, size, out=np.zeros_like(size, dtype=np.float64), where=size > 0)
     data = (matrix.data * np.repeat(scale, lengths)).astype(np.float32)
+    return sparse.csr_matrix((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def scale_rows(matrix: sparse.csr_matrix, factors: npt.NDArray[np.float32]) -> sparse.csr_matrix:
+    """Each row times its factor."""
+    data = matrix.data * np.repeat(factors, np.diff(matrix.indptr))
     return sparse.csr_matrix((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 

@@ -9,7 +9,7 @@ import typer
 
 from ..progress import step
 from ..units import counted
-from .options import Group, LabelledReading, LabelTexts, format_names
+from .options import Group, LabelledReading, LabelTexts, Weight, format_names
 from .output import check_output
 from .reporter import note
 
@@ -40,6 +40,7 @@ def convert(
         typer.Option(metavar="NAME", help="Split to write in a folder of splits.", show_default="train"),
     ] = None,
     group: Group = None,
+    weight: Weight = None,
     label_texts: LabelTexts = None,
     reading: LabelledReading,
 ) -> None:
@@ -51,7 +52,7 @@ def convert(
     wanted = named_by(output) if to is None else named_format(to)
     if wanted is None or not (wanted.has_splits or wanted.is_folder):
         check_output(output)
-    examples = reading.read(data, group=group, label_texts=label_texts, need_labels=False)
+    examples = reading.read(data, group=group, weight=weight, label_texts=label_texts, need_labels=False)
     with step(f"Writing {output.name}"):
         write(examples, output, format=to, split=to_split)
     note_written(examples, output, to)

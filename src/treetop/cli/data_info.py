@@ -64,6 +64,8 @@ def _sizes(s: Statistics) -> list[tuple[str, str]]:
             ("in the most frequent 10 % of labels", f"{100 * s.head_share:.1f} % of all occurrences"),
             ("texts without labels", f"{s.texts_without_labels:,}"),
         ]
+        if s.relevance is not None:
+            rows.append(("relevance of labels", f"{s.relevance[0]:g} to {s.relevance[1]:g}"))
     else:
         rows.append(("labels", "none"))
     own = [kind for kind, there in (("texts", s.label_texts), ("features", s.label_features)) if there]

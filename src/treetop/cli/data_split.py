@@ -10,7 +10,7 @@ import typer
 from ..errors import ConfigError
 from ..progress import step
 from .data_convert import note_written
-from .options import Group, LabelledReading
+from .options import Group, LabelledReading, Weight
 from .output import check_output
 
 
@@ -24,6 +24,7 @@ def split(
         int, typer.Option(metavar="N", min=0, help="Seed; the same seed gives the same split.")
     ] = 0,
     group: Group = None,
+    weight: Weight = None,
     reading: LabelledReading,
 ) -> None:
     """Hold out a share of a data set, at random but repeatable.
@@ -36,7 +37,7 @@ def split(
         check_output(path)
     if output_train.resolve() == output_test.resolve():
         raise ConfigError("--output-train and --output-test name the same file: choose two")
-    examples = reading.read(data, group=group, need_labels=False)
+    examples = reading.read(data, group=group, weight=weight, need_labels=False)
     parts = examples.split(fraction, seed=seed, by_group=group is not None)
     for part, path in zip(parts, (output_train, output_test), strict=True):
         with step(f"Writing {path.name}"):

@@ -86,6 +86,12 @@ Group = Annotated[
         metavar="FIELD", help="Field or column of the group; a group is never split.", show_default=False
     ),
 ]
+Weight = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FIELD", help="Field or column of each example's weight in training.", show_default=False
+    ),
+]
 RecipeName = Annotated[
     str | None,
     typer.Option(
@@ -166,6 +172,7 @@ class LabelledReading(Reading):
         *,
         usual_split: str | None = None,
         group: str | None = None,
+        weight: str | None = None,
         label_texts: Path | None = None,
         need_labels: bool = True,
     ) -> Dataset:
@@ -180,6 +187,7 @@ class LabelledReading(Reading):
                 labels=self.labels,
                 id=self.id,
                 group=group,
+                weight=weight,
                 label_texts=label_texts,
                 label_separator=self.label_separator,
                 need_labels=need_labels,

@@ -13,6 +13,7 @@ import typer
 
 from .. import progress
 from ..deprecation import RenamedWarning
+from ..errors import DataWarning
 from ..machine import is_main_process
 
 if TYPE_CHECKING:
@@ -42,12 +43,12 @@ def note(message: str) -> None:
 
 @contextlib.contextmanager
 def renamed_as_notes() -> Iterator[None]:
-    """Shows warnings about renamed settings as messages, without places in the code."""
+    """Shows treetop's own warnings as messages, without places in the code."""
     with warnings.catch_warnings():
         show = warnings.showwarning
 
         def shown(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-            if issubclass(category, RenamedWarning):
+            if issubclass(category, (RenamedWarning, DataWarning)):
                 note(str(message))
             else:
                 show(message, category, *place, **more)

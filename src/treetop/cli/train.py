@@ -21,6 +21,7 @@ from .options import (
     Seed,
     Settings,
     Threads,
+    Weight,
     both_helps,
     parse_settings,
     training_settings,
@@ -77,6 +78,7 @@ def train(
         ),
     ] = None,
     group: Group = None,
+    weight: Weight = None,
     resume: Annotated[
         bool,
         typer.Option("--resume", help="Resume training from the last checkpoint."),
@@ -105,7 +107,7 @@ def train(
     )
     classifier.config = classifier.config.replace_settings(options)
     began = time.monotonic()
-    examples = reading.read(data, usual_split="train", group=group, label_texts=label_texts)
+    examples = reading.read(data, usual_split="train", group=group, weight=weight, label_texts=label_texts)
     held_out: Dataset | None = None
     if validation is not None:
         examples, held_out = _hold_out(examples, validation, reading, classifier.config.seed)

@@ -12,13 +12,14 @@ import numpy.typing as npt
 from scipy import sparse
 
 from ..errors import DataError
+from ..sparse import binarize, is_checked
 from ..strings import Strings
 from ..units import counted
 from .columns import checked_texts, is_frame
 from .frame_columns import read_columns
 from .held_out import split_rows
 from .labels import are_names, distinct_names, labels_of
-from .matrices import feature_matrix, label_matrix
+from .matrices import example_weights, feature_matrix, label_matrix, relevance_matrix
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -33,6 +34,7 @@ class FrameColumns(TypedDict, total=False):
     labels: str | Sequence[str] | None
     id: str | None
     group: str | None
+    weight: str | None
     label_separator: str | None
     need_labels: bool
     source: str
@@ -48,7 +50,14 @@ class Dataset:
     X: sparse.csr_matrix | None = None
     """Feature matrix (float32), for data that come with features."""
     Y: sparse.csr_matrix | None = None
-    """Examples × labels (float32; 1, or a relevance weight). None for unlabelled data."""
+    """Examples × labels (float32): 1 where the example has the label. None for unlabelled data.
+
+    Other values that are given here become `relevance`.
+    """
+    relevance: sparse.csr_matrix | None = None
+    """How much each label of each example counts in training, with the entries of `Y`; None: all 1."""
+    weights: npt.NDArray[np.float32] | None = None
+    """How much each example counts in training; None: all 1."""
     ids: Strings | None = None
     label_texts: Strings | None = None
     """A readable name or description of every label, aligned with `labels`."""
@@ -76,6 +85,9 @@ class Dataset:
         ):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, check(getattr(self, name), self.source))
+        self._separate_relevance()
+        if self.weights is not None:
+            object.__setattr__(self, "weights", example_weights(self.weights, len(self), self.source))
         for name in ("X", "Y", "excluded", "ids", "groups", "label_rows"):
             column = getattr(self, name)
             rows = None if column is None else column.shape[0] if sparse.issparse(column) else len(column)
@@ -105,6 +117,22 @@ class Dataset:
                 f"{self.source}: {counted(len(self.label_texts), 'label text')} but"
                 f" {counted(len(self.labels), 'label')}; each label needs one text"
             )
+
+    def _separate_relevance(self) -> None:
+        """Makes all values of `Y` 1, and others the `relevance`."""
+        Y, relevance = self.Y, self.relevance
+        if Y is None:
+            if relevance is not None:
+                raise DataError(f"{self.source}: relevances need labels; give both, or none")
+            return
+        if relevance is not None:
+            relevance = relevance_matrix(relevance, Y, self.source)
+        if not is_checked(Y) and (Y.data != 1).any():
+            relevance = Y if relevance is None else relevance
+            object.__setattr__(self, "Y", binarize(Y))
+        if relevance is not None and (relevance.data == 1).all():
+            relevance = None
+        object.__setattr__(self, "relevance", relevance)
 
     @classmethod
     def from_texts(
@@ -172,7 +200,7 @@ class Dataset:
           several names in a string, split at ``label_separator`` or as in a CSV file. For a list of columns,
           each is a label of the rows where it is not 0. None: unlabelled.
         - ``id``: the column of the example's name, by default ``"id"`` if it exists; ``group``: the column of
-          its group.
+          its group; ``weight``: that of its weight in training.
         - ``source``: the name of the frame in messages.
         """
         return cls(**read_columns(frame, **columns))
@@ -212,6 +240,8 @@ class Dataset:
             groups=take(self.groups),
             X=None if self.X is None else self.X[chosen],
             Y=None if self.Y is None else self.Y[chosen],
+            relevance=None if self.relevance is None else self.relevance[chosen],
+            weights=None if self.weights is None else self.weights[chosen],
             excluded=None if self.excluded is None else self.excluded[chosen],
             label_rows=None if self.label_rows is None else self.label_rows[chosen],
         )
@@ -232,6 +262,11 @@ class Dataset:
         if self.Y is None:
             return np.zeros(len(self.labels), np.int64)
         return np.bincount(self.Y.indices, minlength=len(self.labels)).astype(np.int64)
+
+    @property
+    def weighted_labels(self) -> sparse.csr_matrix | None:
+        """The relevance of each label of each example, 1 where none is given."""
+        return self.Y if self.relevance is None else self.relevance
 
     @property
     def excluded_pairs(self) -> int:
@@ -263,6 +298,7 @@ class Dataset:
             self,
             labels=merged,
             Y=_with_columns(self.Y, columns, len(merged)),
+            relevance=_with_columns(self.relevance, columns, len(merged)),
             excluded=_with_columns(self.excluded, columns, len(merged)),
             label_texts=None,
             label_features=features,
@@ -292,6 +328,17 @@ class Dataset:
         X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(len(self), features))
         return dataclasses.replace(self, X=X, label_features=None)
 
+    def with_weights(self, *, relevance: Any = None, weights: Any = None) -> Dataset:
+        """The same examples, with `relevance` and `weights` where they are given."""
+        for name, new in (("relevance", relevance), ("weights", weights)):
+            if new is not None and getattr(self, name) is not None:
+                raise DataError(f"{self.source}: already has {name}; give them once")
+        return dataclasses.replace(
+            self,
+            relevance=self.relevance if relevance is None else relevance,
+            weights=self.weights if weights is None else weights,
+        )
+
     def with_label_texts(self, texts: dict[str, str]) -> Dataset:
         """Label texts by label name; a label that is not listed has its name as its text."""
         return dataclasses.replace(
@@ -317,6 +364,8 @@ class Dataset:
             self,
             texts=Strings.of([*self.texts, *names.take(np.array(added, np.int64))]),
             Y=sparse.vstack([self.Y, Y], format="csr"),
+            relevance=None if self.relevance is None else sparse.vstack([self.relevance, Y], format="csr"),
+            weights=None if self.weights is None else np.append(self.weights, np.ones(len(added))),
             ids=None,
             groups=None if self.groups is None else Strings.of([*self.groups, *[""] * len(added)]),
             label_rows=np.arange(len(self) + len(added)) >= len(self),
@@ -342,7 +391,7 @@ def _with_columns(
     if matrix is None:
         return None
     moved = sparse.csr_matrix(
-        (matrix.data, columns[matrix.indices], matrix.indptr), shape=(matrix.shape[0], count)
+        (matrix.data, columns[matrix.indices], matrix.indptr), shape=(matrix.shape[0], count), copy=True
     )
     moved.sort_indices()
     return moved

@@ -21,6 +21,10 @@ def data_digest(*several: Dataset) -> str:
         for name in ("label_features", "excluded"):
             if (matrix := getattr(data, name)) is not None:
                 parts += [name, *_arrays(matrix)]
+        if data.relevance is not None:
+            parts += ["relevance", data.relevance.data]
+        if data.weights is not None:
+            parts += ["weights", data.weights]
     return digest_of(*parts)
 
 

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from ..errors import DataError
 from ..strings import Strings
 from .columns import column_at, column_names, is_frame, is_missing, place_of
-from .formats.fields import join_texts, missing_field, text_fields
+from .formats.fields import join_texts, missing_field, text_fields, weight_of
 from .formats.label_cells import LabelCells
+from .formats.relevance import split_relevances
 from .labels import LabelIndexer, index_labels, indicator_labels
 
 TextColumns = str | Sequence[str]
@@ -26,6 +28,7 @@ def read_columns(
     labels: str | Sequence[str] | None = "labels",
     id: str | None = "id",
     group: str | None = None,
+    weight: str | None = None,
     label_separator: str | None = None,
     need_labels: bool = True,
     source: str = "the frame",
@@ -36,16 +39,19 @@ def read_columns(
     columns = _Columns(frame, source)
     texts = columns.texts(text)
     if labels is None or (labels == "labels" and not need_labels and labels not in columns.names):
-        names, Y = Strings.of([]), None
+        names, Y, relevance = Strings.of([]), None, None
     elif isinstance(labels, str):
-        names, Y = columns.label_sets(labels, label_separator)
+        names, Y, relevance = columns.label_sets(labels, label_separator)
     else:
+        relevance = None
         names, Y = columns.indicators(labels)
     has_ids = id is not None and (id != "id" or "id" in columns.names)
     return {
         "labels": names,
         "texts": Strings.of(texts),
         "Y": Y,
+        "relevance": relevance,
+        "weights": None if weight is None else columns.weights(weight),
         "ids": Strings.of(columns.named(id, "id=")) if has_ids and id is not None else None,
         "groups": None if group is None else Strings.of(columns.named(group, "group=")),
         "source": source,
@@ -77,8 +83,10 @@ class _Columns:
             joined.append(there[0] if len(fields) == 1 else join_texts(there))
         return joined
 
-    def label_sets(self, column: str, separator: str | None) -> tuple[Strings, sparse.csr_matrix]:
-        """Lists of names, single names, or several names in a string."""
+    def label_sets(
+        self, column: str, separator: str | None
+    ) -> tuple[Strings, sparse.csr_matrix, sparse.csr_matrix | None]:
+        """Lists of names, single names, or several names in a string, perhaps with relevances."""
         values = self.values(column, "labels=")
         for row, value in enumerate(values):
             if is_missing(value):
@@ -89,10 +97,10 @@ class _Columns:
                 cells.append(value)
             for names in cells.label_sets(separator):
                 indexer.append(names)
-            return indexer.build()
+            return split_relevances(*indexer.build(), self.source)
         numbers = (int, float, np.number)
         sets = ([value] if isinstance(value, numbers) else value for value in values)
-        return index_labels(sets, f"{self.source}: ")
+        return *index_labels(sets, f"{self.source}: "), None
 
     def indicators(self, columns: Sequence[str]) -> tuple[Strings, sparse.csr_matrix]:
         """A label for each column; rows where it is not 0 have the label."""
@@ -109,6 +117,14 @@ class _Columns:
             if is_missing(value):
                 raise self.error(row, f"{column!r} is missing; fill it in or drop the row")
         return [str(value) for value in values]
+
+    def weights(self, column: str) -> npt.NDArray[np.float32]:
+        """A column of weights."""
+        values = enumerate(self.values(column, "weight="))
+        numbers = [
+            weight_of(value, f"{self.source}, {place_of(self.frame, row)}", column) for row, value in values
+        ]
+        return np.array(numbers, np.float32)
 
     def values(self, column: str, option: str) -> list[Any]:
         return column_at(self.frame, self.position(column, option))

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from ..errors import DataError
-from ..sparse import is_checked
+from ..sparse import binarize, is_checked
+from ..units import counted
 from .columns import is_frame, is_matrix, numbers_of
 
 _BLOCK = 1 << 20
@@ -29,20 +31,63 @@ def feature_matrix(X: Any, source: str) -> sparse.csr_matrix:
 
 
 def label_matrix(Y: Any, source: str) -> sparse.csr_matrix:
-    """Any 0/1 or weighted label matrix as float32 CSR; stored zeros are dropped."""
+    """Any label matrix, also with relevances as values, as float32 CSR; stored zeros are dropped."""
     if is_checked(Y):
         return Y
     matrix = _as_csr(Y, source, "labels")
-    bad = np.flatnonzero(~(np.isfinite(matrix.data) & (matrix.data >= 0)))
-    if len(bad):
-        row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
-        raise DataError(
-            f"{source}: label weights must be finite and not negative; row {row} has {matrix.data[bad[0]]:g}"
-        )
+    _check_values(matrix, source, "label weights")
     if (matrix.data == 0).any():
         matrix = matrix.copy()
         matrix.eliminate_zeros()
     return matrix
+
+
+def relevance_matrix(R: Any, Y: sparse.csr_matrix, source: str) -> sparse.csr_matrix:
+    """Relevances as float32 CSR with the entries of ``Y``; a stored 0 is the relevance 0."""
+    if is_checked(R) and R.indices is Y.indices:
+        return R
+    matrix = _as_csr(R, source, "relevances")
+    if matrix.shape != Y.shape:
+        sizes = [f"{rows:,} × {columns:,}" for rows, columns in (matrix.shape, Y.shape)]
+        raise DataError(f"{source}: the relevances are {sizes[0]}, but the labels {sizes[1]}; give one shape")
+    _check_values(matrix, source, "relevances")
+    if not (np.array_equal(matrix.indptr, Y.indptr) and np.array_equal(matrix.indices, Y.indices)):
+        odd = sparse.csr_matrix(binarize(matrix) - binarize(Y))
+        odd.eliminate_zeros()
+        row = int(np.flatnonzero(np.diff(odd.indptr))[0])
+        raise DataError(
+            f"{source}: the relevances of row {row} are not those of its labels; give one for each label of"
+            " the row, and no others"
+        )
+    return matrix
+
+
+def example_weights(weights: Any, count: int, source: str) -> npt.NDArray[np.float32] | None:
+    """One finite number of at least 0 for each of ``count`` examples; None if all are 1."""
+    try:
+        array = np.asarray(weights, np.float32)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{source}: the weights are not numbers ({error})") from None
+    if array.shape != (count,):
+        raise DataError(
+            f"{source}: the weights have the shape {array.shape}; give one number for each of the"
+            f" {counted(count, 'example')}"
+        )
+    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    if len(bad):
+        raise DataError(
+            f"{source}: weights must be finite and not negative; row {bad[0]} has {array[bad[0]]:g}"
+        )
+    return None if (array == 1).all() else array
+
+
+def _check_values(matrix: sparse.csr_matrix, source: str, what: str) -> None:
+    bad = np.flatnonzero(~(np.isfinite(matrix.data) & (matrix.data >= 0)))
+    if len(bad):
+        row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
+        raise DataError(
+            f"{source}: {what} must be finite and not negative; row {row} has {matrix.data[bad[0]]:g}"
+        )
 
 
 def _as_csr(values: Any, source: str, what: str) -> sparse.csr_matrix:

@@ -24,6 +24,7 @@ def read(
     labels: Column = "labels",
     id: Column | None = "id",
     group: Column | None = None,
+    weight: Column | None = None,
     label_texts: str | os.PathLike[str] | None = None,
     label_separator: str | None = None,
     need_labels: bool = True,
@@ -39,6 +40,7 @@ def read(
         labels: the field or column of the labels.
         id: the field or column of the example's name; optional if it is "id".
         group: the field or column of the group, for splits that keep groups on one side.
+        weight: the field or column of the example's weight in training.
         label_texts: a TSV or CSV file of labels and their readable names.
         label_separator: the separator of labels in one string; see `formats.label_cells` for the default.
         need_labels: refuse data without labels. If False, labels are optional.
@@ -50,7 +52,7 @@ def read(
     named = None if format is None else named_format(format)
     if named is None or not named.is_a_folder:
         path, split = _file_of_split(path, split, named)
-    options = ReadOptions(text, labels, id, group, label_separator, need_labels, split, features)
+    options = ReadOptions(text, labels, id, group, weight, label_separator, need_labels, split, features)
     with Input(path) as source:
         chosen = recognise_input(source) if named is None else named
         _check_options(source, chosen, options)
@@ -69,6 +71,8 @@ def _file_of_split(
 def _check_options(source: Input, format: Format, options: ReadOptions) -> None:
     if options.group is not None and not format.has_fields:
         raise DataError(f"{source.name}: {format.name} has no groups; leave out --group")
+    if options.weight is not None and not format.has_fields:
+        raise DataError(f"{source.name}: {format.name} has no field of weights; leave out --weight")
     if options.features is not None and not format.chooses_features:
         raise DataError(f"{source.name}: {format.name} has no features to choose; leave out --features")
     if options.split is not None and (format.is_folder or not source.is_folder):

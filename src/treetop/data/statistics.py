@@ -71,6 +71,8 @@ class Statistics:
     """The number of pairs of a text and one of its labels."""
     labels_per_text: CountSummary
     texts_without_labels: int
+    relevance: tuple[float, float] | None
+    """The smallest and the largest relevance of a label; None: all are 1."""
     texts_per_label: CountSummary
     """Over the labels that are used."""
     buckets: tuple[Bucket, ...]
@@ -111,6 +113,9 @@ def describe(dataset: Dataset, other: Dataset | None = None) -> Statistics:
         occurrences=occurrences,
         labels_per_text=_summary(per_text),
         texts_without_labels=int((per_text == 0).sum()),
+        relevance=None
+        if dataset.relevance is None
+        else (float(dataset.relevance.data.min()), float(dataset.relevance.data.max())),
         texts_per_label=_summary(used),
         buckets=frequency_buckets(used),
         head_share=_share(head, occurrences),

@@ -24,6 +24,7 @@ def write(
     labels: str = "labels",
     id: str = "id",
     group: str = "group",
+    weight: str = "weight",
     label_separator: str | None = None,
     split: str | None = None,
 ) -> None:
@@ -37,6 +38,7 @@ def write(
         labels: the name of the label field.
         id: the name of the id field.
         group: the name of the group field.
+        weight: the name of the field of the examples' weights.
         label_separator: the separator of labels in one cell of a csv or tsv file.
         split: the split to write in a folder of splits (pecos, rawtext); "train" by default.
     """
@@ -47,7 +49,7 @@ def write(
         dataset = Dataset.from_frame(dataset, need_labels=False)
     chosen = recognise_output(path, dataset.Y is not None) if format is None else named_format(format)
     _check_holds(chosen, dataset)
-    options = WriteOptions(text, labels, id, group, label_separator, split)
+    options = WriteOptions(text, labels, id, group, weight, label_separator, split)
     try:
         with Output() as output:
             chosen.module.write(dataset, path, options, output)
@@ -77,7 +79,12 @@ def _check_holds(format: Format, dataset: Dataset) -> None:
         )
     if (dataset.labels.lengths == 0).any():
         raise DataError(f"{dataset.source}: a label with an empty name cannot be written; rename it")
-    if dataset.Y is not None and not format.has_weights and (dataset.Y.data != 1).any():
+    if dataset.relevance is not None and not format.has_relevance:
         raise DataError(
-            f"{format.name} cannot store the label weights of {dataset.source}; write pecos or arrays instead"
+            f"{format.name} cannot store the relevances of {dataset.source}; write pecos or arrays instead"
+        )
+    if dataset.weights is not None and not (format.has_everything or format.has_fields):
+        raise DataError(
+            f"{format.name} cannot store the weights of {dataset.source}; write arrays, or jsonl, csv, tsv or"
+            " parquet"
         )

@@ -27,6 +27,10 @@ COST_SPACE: SearchSpace = {
 """Costs for tuning: the released rankers of XR-Transformer have costs from 0.25 to 8."""
 
 
+USE_RELEVANCE = "set linear.costs to all, or to last for the labels' own classifiers alone"
+"""How linear methods use relevances."""
+
+
 @dataclass(frozen=True)
 class LinearConfig(Config):
     """One-versus-all classifiers at every node, and the beam search over them."""
@@ -68,8 +72,14 @@ class LinearConfig(Config):
     )
     costs: str = setting(
         "none",
-        "levels at which a positive is weighted by its share of the text's labels",
+        "levels at which the cost of a positive is multiplied by its relevance, normalised by cost_norm; "
+        "without given relevances, that of a cluster is its number of true labels",
         choices=("none", "all", "last"),
+    )
+    cost_norm: str = setting(
+        "l1",
+        "norm that a text's relevances are divided by; l1: each becomes its share of their sum",
+        choices=("l1", "l2", "max", "none"),
     )
     beam: tuple[int, ...] = setting(
         (10,),
@@ -119,6 +129,11 @@ class LinearConfig(Config):
             return self
         positive, negative = _costs(lengthened(self.level_costs, depth)[level])
         return replace(self, cost_positive=positive, cost_negative=negative, level_costs=())
+
+    @property
+    def uses_relevance(self) -> bool:
+        """Whether relevances change the costs of positives at any level."""
+        return self.costs != "none"
 
     @property
     def l1(self) -> float:

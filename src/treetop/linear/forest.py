@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
@@ -40,6 +41,7 @@ class Forest:
         config: LinearConfig,
         *,
         negatives: sparse.csr_matrix | None = None,
+        weights: npt.NDArray[np.float32] | None = None,
         seed: int = 0,
         threads: int = 1,
     ) -> Forest:
@@ -48,7 +50,9 @@ class Forest:
 
         def models() -> Iterator[TreeModel]:
             for tree, own in zip(trees, seeds, strict=True):
-                yield TreeModel.fit(X, Y, tree, config, negatives=negatives, seed=own, threads=threads)
+                yield TreeModel.fit(
+                    X, Y, tree, config, negatives=negatives, weights=weights, seed=own, threads=threads
+                )
 
         if len(trees) == 1:
             return cls(list(models()))

@@ -72,14 +72,15 @@ class JoinedRanker:
         config: LinearConfig,
         *,
         use: str = "both",
+        weights: npt.NDArray[np.float32] | None = None,
         seed: int,
         threads: int,
     ) -> JoinedRanker:
         """``X``: features of the training texts; ``tree``: a tree, or settings to build one."""
         together = joined(X, vectors, use)
         if isinstance(tree, TreeConfig):
-            tree = trees_of(together, Y, tree, seeds=[seed], threads=threads)[0]
-        model = TreeModel.fit(together, Y, tree, config, seed=seed, threads=threads)
+            tree = trees_of(together, Y, tree, seeds=[seed], weights=weights, threads=threads)[0]
+        model = TreeModel.fit(together, Y, tree, config, weights=weights, seed=seed, threads=threads)
         return cls(features, model, use)
 
     def rank(

@@ -44,16 +44,20 @@ class TreeModel:
         config: LinearConfig,
         *,
         negatives: sparse.csr_matrix | None = None,
+        weights: npt.NDArray[np.float32] | None = None,
         seed: int = 0,
         threads: int = 1,
     ) -> TreeModel:
-        """``Y`` holds relevance weights (1 by default); ``negatives`` (for "given") is like ``Y``."""
+        """``Y`` holds the relevance of each label, 1 by default; ``negatives`` (for "given") is like ``Y``.
+
+        ``weights`` of the examples multiply all their costs, those of negatives too.
+        """
         tree.check_ids(Y.shape[1])
         relevance = relevance_chain(Y, tree)
         given = None if negatives is None else relevance_chain(_like(Y, negatives, tree), tree)
-        rows = _native.SharedRows(*csr_arrays(X), X.shape[1], threads)
+        rows = _native.SharedRows(*csr_arrays(X), X.shape[1], threads, weights)
         model = cls(tree, [], config, X.shape[1])
-        source = checkpoints.name_of("rows", *csr_arrays(X), X.shape[1])
+        source = checkpoints.name_of("rows", *csr_arrays(X), X.shape[1], weights)
         waiting: list[tuple[str | None, _native.LevelProblem]] = []
         for level, scheme in enumerate(config.schemes(tree.depth)):
             if "man" in scheme:  # its negatives come from the levels above
@@ -108,7 +112,8 @@ class TreeModel:
         """Examples × nodes: the cost of each positive."""
         costs = self.config.costs
         if costs == "all" or (costs == "last" and level + 1 == self.tree.depth):
-            return normalize_rows(relevance[level], "l1")
+            norm = self.config.cost_norm
+            return relevance[level] if norm == "none" else normalize_rows(relevance[level], norm)
         return binarize(relevance[level])
 
     def shortlist(

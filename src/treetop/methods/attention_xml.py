@@ -114,7 +114,7 @@ class AttentionXML(NeuralMethod):
             level_task = replace(
                 task,
                 network=level,
-                examples=Examples(tokens, true, shortlist=shortlist),
+                examples=Examples(tokens, true, shortlist=shortlist, weights=task.examples.weights),
                 title=f"{task.title}, level {number + 1} of {len(relevance)}, {level.nodes:,} nodes",
                 checkpoint=checkpoints.name_of("attention", task.checkpoint, number),
                 validator=task.validator if last else None,

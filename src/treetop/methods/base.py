@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from .. import calibration, store
 from ..arrays import typed, under_prefix, with_prefix
@@ -26,7 +26,7 @@ from ..data.frame_columns import TextColumns
 from ..data.frames import labelled
 from ..data.held_out import held_out_rows
 from ..deprecation import renamed_attribute
-from ..errors import ConfigError, DataError, ModelError, TreetopError
+from ..errors import ConfigError, DataError, DataWarning, ModelError, TreetopError
 from ..machine import thread_count
 from ..predictions import Predictions, check_threshold
 from ..progress import step
@@ -34,8 +34,8 @@ from ..ranked import Ranked
 from ..search_space import SearchSpace
 from ..strings import Strings
 from ..tree.chains import as_tree
-from .inputs import Inputs, as_dataset, labelled_set, training_set
-from .options import check_options, keywords
+from .inputs import Inputs, as_dataset, labelled_set, training_set, weighted_rows
+from .options import check_options, keywords, rows_of
 from .statistics import checked_statistics
 
 if TYPE_CHECKING:
@@ -84,6 +84,10 @@ class Method(ABC):
     """Whether training runs in epochs, after which a callback (``on_epoch``) is called."""
     scores_are_probabilities: ClassVar[bool] = False
     """Whether scores are probabilities without a calibration."""
+    weighs_examples: ClassVar[bool] = False
+    """Whether training can weigh examples."""
+    how_to_use_relevance: ClassVar[str] = "choose a linear method, such as xr-linear"
+    """What to change where `uses_relevance` is False."""
     search_space: ClassVar[SearchSpace] = {}
     """Settings and values that `treetop.tune` tries."""
 
@@ -108,14 +112,23 @@ class Method(ABC):
         labels: Iterable[Iterable[str]] | Any = None,
         *,
         text: TextColumns | None = None,
+        relevance: Any = None,
+        sample_weight: npt.ArrayLike | None = None,
         **extra: Any,
     ) -> Self:
         """Trains on a `Dataset`, on texts and their labels, or on a feature matrix and a label matrix.
 
         ``text`` and ``labels`` name the columns of a pandas or polars frame, by default "text" and "labels".
+
+        ``relevance``, a matrix with the entries of the label matrix, multiplies the cost of each label of
+        each example (linear methods, see ``linear.costs``); ``sample_weight``, a number per example, the cost
+        of everything in it. An example with the weight 0 is left out.
         """
         check_options(extra, self.fit_options(), f"the training of {self.name}")
-        dataset = training_set(data, labels, text)
+        dataset = training_set(data, labels, text).with_weights(relevance=relevance, weights=sample_weight)
+        self._check_weights(dataset, given=relevance is not None)
+        if (rows := weighted_rows(dataset)) is not None:
+            dataset, extra = dataset[rows], rows_of(extra, rows, len(dataset))
         if extra.get("tree") is not None:
             extra["tree"] = as_tree(extra["tree"], len(dataset.labels))
         fitted = None if self.config.calibration == "none" else self._calibrated_on_a_part(dataset, extra)
@@ -270,6 +283,10 @@ class Method(ABC):
             )
         if self.config.label_examples:
             raise ModelError("a model with label_examples cannot be updated: retrain it on all examples")
+        if self.statistics.get("weighted", False):
+            raise ModelError(
+                "a model trained with weights or relevances cannot be updated: retrain it on all examples"
+            )
         check_options(options, keywords(self._update), f"an update of {self.name}")
         new = labelled(new, "an update takes", text=text, labels=labels)
         if old is not None:
@@ -278,6 +295,11 @@ class Method(ABC):
         added = dataclasses.replace(
             self.input_set(training_set(new, None)).aligned_to(known), label_texts=self._texts_with(new)
         )
+        if added.weights is not None or (added.relevance is not None and self.uses_relevance):
+            raise DataError(
+                f"{new.source}: an update cannot weigh examples or labels: leave out the weights and"
+                " relevances, or retrain the model on all examples"
+            )
         if old is not None:
             old = self._checked_old(old)
         self._update(added, old, **options)
@@ -337,6 +359,11 @@ class Method(ABC):
     def weighted_members(self) -> list[tuple[Method, float]]:
         """The models that this one combines, with their weights; none for most methods."""
         return []
+
+    @property
+    def uses_relevance(self) -> bool:
+        """Whether training with these settings uses the relevances of labels."""
+        return False
 
     @property
     def can_update(self) -> bool:
@@ -468,8 +495,23 @@ class Method(ABC):
         }
         if dataset.X is not None:
             self.statistics["features"] = int(dataset.X.shape[1])
+        if dataset.weights is not None or (dataset.relevance is not None and self.uses_relevance):
+            self.statistics["weighted"] = True
         if self.training_log:
             self.statistics["training"] = self.training_log
+
+    def _check_weights(self, dataset: Dataset, *, given: bool) -> None:
+        """Raises an error for weights that training would ignore, or warns; ``given``: relevances, to fit."""
+        if dataset.weights is not None and not self.weighs_examples:
+            raise ConfigError(
+                f"{self.name} cannot weigh training examples: leave out the weights, or choose another method"
+            )
+        if dataset.relevance is None or self.uses_relevance:
+            return
+        message = f"{self.name} ignores the relevances of labels: {self.how_to_use_relevance}"
+        if given:
+            raise ConfigError(f"{message}, or leave them out")
+        warnings.warn(f"{dataset.source}: {message}", DataWarning, stacklevel=3)
 
     def _training_examples(self, dataset: Dataset, extra: Mapping[str, Any]) -> Dataset:
         """The examples, and with ``label_examples`` the texts of the labels."""
@@ -496,11 +538,7 @@ class Method(ABC):
         """The calibration of a model trained on most examples, fitted on the others."""
         config = self.config
         kept, held_out = held_out_rows(dataset, config.calibration_share, config.seed, "calibration")
-        of_kept = {  # a matrix with a row per example is split like the examples
-            name: value[kept] if sparse.issparse(value) and value.shape[0] == len(dataset) else value
-            for name, value in extra.items()
-        }
-        self._train(dataset[kept], of_kept)
+        self._train(dataset[kept], rows_of(extra, kept, len(dataset)))
         self.calibrate(dataset[held_out], config.calibration)
         assert self.calibration is not None
         return self.calibration, self.statistics["calibration"]

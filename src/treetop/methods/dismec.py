@@ -21,7 +21,7 @@ from ..deprecation import renamed_attribute
 from ..explanation import Explanation
 from ..features.text_features import TextFeatures
 from ..linear import LinearConfig, TreeModel
-from ..linear.config import COST_SPACE
+from ..linear.config import COST_SPACE, USE_RELEVANCE
 from ..linear.explain_path import explain_path
 from ..linear.update import UpdateConfig, updated
 from ..ranked import Ranked
@@ -45,6 +45,8 @@ class DiSMEC(Method):
     name = "dismec"
     config_class = DiSMECConfig
     search_space = TFIDF_SPACE | COST_SPACE
+    weighs_examples = True
+    how_to_use_relevance = USE_RELEVANCE
     config: DiSMECConfig
     features = TextFeatures(None, 0)
     model: TreeModel | None = None
@@ -57,6 +59,10 @@ class DiSMEC(Method):
     def takes_texts(self) -> bool:
         return self.features.of_texts
 
+    @property
+    def uses_relevance(self) -> bool:
+        return self.config.linear.uses_relevance
+
     def _fit(self, dataset: Dataset) -> None:
         self.features, X = TextFeatures.fit(
             dataset, self.config.tfidf, keeps_data=self.config.keep_data, threads=self.threads
@@ -64,7 +70,13 @@ class DiSMEC(Method):
         labels = LabelTree.flat(np.flatnonzero(dataset.label_counts).astype(np.int32))
         config = self.config
         self.model = TreeModel.fit(
-            X, dataset.Y, labels, config.linear, seed=config.seed, threads=self.threads
+            X,
+            dataset.weighted_labels,
+            labels,
+            config.linear,
+            weights=dataset.weights,
+            seed=config.seed,
+            threads=self.threads,
         )
 
     def _update(

@@ -104,6 +104,8 @@ class Ensemble(Method):
 
     name = "ensemble"
     config_class = EnsembleConfig
+    weighs_examples = True  # if its members do: each checks it
+    uses_relevance = True
     config: EnsembleConfig
 
     def __init__(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from ..data import Dataset
 from ..data.columns import checked_texts, is_frame, is_matrix
@@ -41,6 +42,17 @@ def training_set(data: Dataset | Inputs, labels: Any, text: TextColumns | None =
     if dataset.Y is None or dataset.Y.nnz == 0:
         raise DataError(f"{dataset.source}: none of the {len(dataset):,} examples has a label: add labels")
     return dataset
+
+
+def weighted_rows(dataset: Dataset) -> npt.NDArray[np.int64] | None:
+    """The training examples with a weight above 0; None: all."""
+    if dataset.weights is None or dataset.weights.all():
+        return None
+    assert dataset.Y is not None
+    rows = np.flatnonzero(dataset.weights)
+    if dataset.Y[rows].nnz == 0:
+        raise DataError(f"{dataset.source}: the weights of all labelled examples are zero: raise some")
+    return rows
 
 
 def labelled_set(data: Dataset | Inputs, labels: Any, text: TextColumns | None = None) -> Dataset:

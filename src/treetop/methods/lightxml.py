@@ -139,7 +139,7 @@ class LightXML(NeuralMethod):
         first = clusters.run()
         shortlist = fixed_clusters(network, task.examples, inference_settings(self.config, task.device))
         network.begin_labels()
-        examples = Examples(tokens, Y, shortlist=shortlist)
+        examples = Examples(tokens, Y, shortlist=shortlist, weights=task.examples.weights)
         return first.then(replace(task, examples=examples, part={"stage": 2}).run())
 
 

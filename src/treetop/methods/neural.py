@@ -56,6 +56,7 @@ class NeuralMethod(Method):
 
     same_on_any_threads = False  # torch sums in another order
     trains_in_epochs = True
+    weighs_examples = True
     config: LabelNetworkConfig
     reader: Reader | None = None
     clusters: LabelClusters | None = None
@@ -129,7 +130,7 @@ class NeuralMethod(Method):
             real = dataset[dataset.example_rows()]
             if config.label_weights == "propensity":
                 self._weigh_labels(real)
-            examples = Examples(tokens, Y, width=self.network.fixed_width)
+            examples = Examples(tokens, Y, width=self.network.fixed_width, weights=dataset.weights)
             self._initialise(dataset, examples, Y, device)
             task = TrainingTask(
                 self.network,
@@ -171,7 +172,14 @@ class NeuralMethod(Method):
         if config.tree.needs_label_texts:
             of_labels = features.of_labels(dataset, self.used, threads=self.threads)
         return LabelClusters.fit(
-            X, Y, sizes, config.tree, text_vectors=of_labels, seed=config.seed, threads=self.threads
+            X,
+            Y,
+            sizes,
+            config.tree,
+            text_vectors=of_labels,
+            weights=dataset.weights,
+            seed=config.seed,
+            threads=self.threads,
         )
 
     def _checkpoint_name(
@@ -189,6 +197,7 @@ class NeuralMethod(Method):
             Y.indptr,
             Y.indices,
             Y.data,
+            dataset.weights,
             *({} if self.clusters is None else self.clusters.state()).values(),
             first,
             *string_arrays(dataset.label_texts),

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
 
 from ..errors import ConfigError
 
@@ -23,3 +27,11 @@ def check_options(options: Iterable[str], known: list[str], what: str) -> None:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"its options: {', '.join(known) or 'none'}"
             raise ConfigError(f"{what} has no option {name!r}; {hint}")
+
+
+def rows_of(options: Mapping[str, Any], rows: npt.NDArray[np.int64], count: int) -> dict[str, Any]:
+    """Options of a training on some ``rows`` of ``count`` examples: their matrices are split likewise."""
+    return {
+        name: value[rows] if sparse.issparse(value) and value.shape[0] == count else value
+        for name, value in options.items()
+    }

@@ -16,7 +16,7 @@ from ..errors import ConfigError
 from ..explanation import Explanation
 from ..features.text_features import TextFeatures
 from ..linear import Forest, LinearConfig
-from ..linear.config import COST_SPACE
+from ..linear.config import COST_SPACE, USE_RELEVANCE
 from ..linear.explain_path import explain_forest
 from ..linear.update import UpdateConfig, updated
 from ..ranked import Ranked
@@ -58,6 +58,8 @@ class TreeLinearConfig(FeatureConfig):
 class TreeLinear(Method):
     """Parts: ``features`` of texts, and a ``forest`` of label trees with a classifier per node."""
 
+    weighs_examples = True
+    how_to_use_relevance = USE_RELEVANCE
     config: TreeLinearConfig
     features = TextFeatures(None, 0)
     forest: Forest | None = None
@@ -69,6 +71,10 @@ class TreeLinear(Method):
     @property
     def takes_texts(self) -> bool:
         return self.features.of_texts
+
+    @property
+    def uses_relevance(self) -> bool:
+        return self.config.linear.uses_relevance
 
     @property
     def tree(self) -> LabelTree:
@@ -107,10 +113,25 @@ class TreeLinear(Method):
         trees = (
             [tree]
             if tree is not None
-            else trees_of(X, dataset.Y, config.tree, seeds=seeds, text_vectors=texts, threads=threads)
+            else trees_of(
+                X,
+                dataset.Y,
+                config.tree,
+                seeds=seeds,
+                text_vectors=texts,
+                weights=dataset.weights,
+                threads=threads,
+            )
         )
         return Forest.fit(
-            X, dataset.Y, trees, config.linear, negatives=negatives, seed=config.seed, threads=threads
+            X,
+            dataset.weighted_labels,
+            trees,
+            config.linear,
+            negatives=negatives,
+            weights=dataset.weights,
+            seed=config.seed,
+            threads=threads,
         )
 
     def _label_text_vectors(self, dataset: Dataset) -> sparse.csr_matrix | None:

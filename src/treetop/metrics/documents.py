@@ -15,7 +15,8 @@ RP@k       |y ∩ r(1…k)| / min(k, |y|)                     1 where y is not e
 nDCG@k     Σ_{j≤k} [r(j) ∈ y] / log2(j+1)                 1 where y is not empty
            divided by Σ_{j≤min(k,|y|)} 1 / log2(j+1)
 PSP@k      Σ_{j≤k} [r(j) ∈ y] / p_r(j)                    Σ of the k largest 1/p_ℓ, ℓ ∈ y
-PSnDCG@k   Σ_{j≤k} [r(j) ∈ y] / (p_r(j)·log2(j+1))        the same sum for y sorted by decreasing 1/p_ℓ
+PSnDCG@k   Σ_{j≤k} [r(j) ∈ y] / (p_r(j)·log2(j+1))        the same for y sorted by decreasing 1/p_ℓ
+           divided by Σ_{j≤min(k,|y|)} 1 / log2(j+1)
 PSR@k      Σ_{j≤k} [r(j) ∈ y] / p_r(j)                    Σ of 1/p_ℓ over all ℓ ∈ y
 PSPraw@k   Σ_{j≤k} [r(j) ∈ y] / p_r(j) / k                1
 micro-P    |y ∩ d|, d = labels above the threshold        |d|
@@ -29,6 +30,9 @@ Conventions:
 - If fewer than k labels are predicted, the absent ones count as wrong: P@k always divides by k.
 - A document without true labels counts as zero in P@k, F1@k, PSPraw@k and sample-F1; the other metrics leave
   it out.
+- PSnDCG@k is that of xclib and napkinXC: gains and ideal gains of each document are divided by the
+  document's ideal DCG before they are added up. PSR@k is a ratio of plain sums over all true labels; xclib's
+  and napkinXC's divides the sums of each document by |y| first, and its ideal has at most k labels.
 - True labels that training never saw stay in the truth: they are misses, and count in every denominator.
 - PSP@k, PSnDCG@k and PSR@k are normalised by the best attainable value and cannot exceed 100 %. PSPraw@k, the
   formula that some papers print, is not normalised and can. PSR@k estimates micro recall, the share of all
@@ -94,6 +98,12 @@ def _discounts(k: int) -> Floats:
     return 1 / np.log2(np.arange(2, k + 2))
 
 
+def _ideal_dcg(matched: MatchedPredictions, k: int) -> Floats:
+    """Σ_{j≤min(k,|y|)} 1/log2(j+1): the DCG of a ranking that begins with the true labels."""
+    sums = np.concatenate([[0.0], np.cumsum(_discounts(k))])
+    return np.asarray(sums[np.minimum(matched.true_counts, k)])
+
+
 def _mean(values: Floats) -> DocumentScores:
     return DocumentScores(values, np.ones(len(values)))
 
@@ -123,9 +133,7 @@ def r_precision(matched: MatchedPredictions, k: int) -> DocumentScores:
 
 
 def ndcg(matched: MatchedPredictions, k: int) -> DocumentScores:
-    discounts = _discounts(k)
-    ideal = np.concatenate([[0.0], np.cumsum(discounts)])[np.minimum(matched.true_counts, k)]
-    return _mean_over_labelled(ratio(matched.hits[:, :k] @ discounts, ideal), matched)
+    return _mean_over_labelled(ratio(matched.hits[:, :k] @ _discounts(k), _ideal_dcg(matched, k)), matched)
 
 
 def ps_precision(matched: MatchedPredictions, k: int) -> DocumentScores:
@@ -133,8 +141,10 @@ def ps_precision(matched: MatchedPredictions, k: int) -> DocumentScores:
 
 
 def ps_ndcg(matched: MatchedPredictions, k: int) -> DocumentScores:
-    discounts = _discounts(k)
-    return DocumentScores(matched.gains[:, :k] @ discounts, matched.ideal_gains[:, :k] @ discounts)
+    discounts, ideal = _discounts(k), _ideal_dcg(matched, k)
+    return DocumentScores(
+        ratio(matched.gains[:, :k] @ discounts, ideal), ratio(matched.ideal_gains[:, :k] @ discounts, ideal)
+    )
 
 
 def ps_recall(matched: MatchedPredictions, k: int) -> DocumentScores:

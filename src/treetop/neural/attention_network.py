@@ -92,15 +92,19 @@ class AttentionNetwork(Network):
         assert batch.positives is not None
         states = self.states(batch)
         true = _true_nodes(batch.positives, len(batch), self.nodes)
+        weights = batch.positives.text_weights
+        weights = None if weights is None else weights[:, None]
         if self.below is None:
             scores = self.all_scores(states, batch.lengths)
-            losses = functional.binary_cross_entropy_with_logits(scores, true.to(scores), reduction="sum")
+            losses = functional.binary_cross_entropy_with_logits(
+                scores, true.to(scores), weights, reduction="sum"
+            )
             return losses / len(batch)
         assert batch.parents is not None
         candidates, inside = self.candidates(batch.parents)
         scores = self.attention(states, batch.lengths, candidates)
         targets = true.gather(1, candidates).to(scores)
-        losses = functional.binary_cross_entropy_with_logits(scores, targets, reduction="none")
+        losses = functional.binary_cross_entropy_with_logits(scores, targets, weights, reduction="none")
         return (losses * inside).sum() / len(batch)
 
     def top(self, batch: Batch, k: int) -> tuple[Tensor, Tensor]:

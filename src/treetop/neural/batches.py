@@ -79,6 +79,13 @@ class Positives:
     texts: Tensor
     labels: Tensor
     weights: Tensor
+    text_weights: Tensor | None = None
+    """What the loss of each text is multiplied by; None: 1."""
+
+    def moved(self, move: Callable[[Tensor], Tensor]) -> Positives:
+        """The same in another memory."""
+        text_weights = None if self.text_weights is None else move(self.text_weights)
+        return Positives(move(self.texts), move(self.labels), move(self.weights), text_weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,8 +107,7 @@ class Batch:
     def to(self, device: torch.device) -> Batch:
         positives = None
         if self.positives is not None:
-            parts = (getattr(self.positives, field.name) for field in fields(Positives))
-            positives = Positives(*(part.to(device, non_blocking=True) for part in parts))
+            positives = self.positives.moved(lambda part: part.to(device, non_blocking=True))
         tokens, lengths, rows = (
             part.to(device, non_blocking=True) for part in (self.tokens, self.lengths, self.rows)
         )
@@ -127,10 +133,12 @@ class Examples:
         *,
         width: int | None = None,
         shortlist: sparse.csr_matrix | None = None,
+        weights: npt.NDArray[np.float32] | None = None,
     ) -> None:
         """``width`` of every batch; None: that of its longest text.
 
-        ``shortlist``: texts × parents whose children enter the loss of a text.
+        ``shortlist``: texts × parents whose children enter the loss of a text. ``weights`` of the texts
+        multiply their losses.
         """
         self.token_counts = np.diff(tokens[0])
         self.label_counts = None if Y is None else np.diff(Y.indptr)
@@ -140,6 +148,9 @@ class Examples:
             indptr = np.asarray(Y.indptr, np.int64)
             self.parts["labels"] = Ragged.of(indptr, np.asarray(Y.indices, np.int32))
             self.parts["weights"] = Ragged.of(indptr, np.asarray(Y.data, np.float32))
+        self.weights = weights
+        if weights is not None:
+            self.parts["text_weights"] = Ragged.of(np.arange(len(weights) + 1), weights)
         self.longest_shortlist = 0
         if shortlist is not None:
             indptr = np.asarray(shortlist.indptr, np.int64)
@@ -167,7 +178,10 @@ class Examples:
             return Batch(tokens, lengths, rows)
         texts, labels, valid = parts["labels"].flat(rows, shape.room)
         _, weights, _ = parts["weights"].flat(rows, shape.room)
-        positives = Positives(texts, labels.long(), torch.where(valid, weights, 0))
+        text_weights = None
+        if "text_weights" in parts:
+            text_weights = parts["text_weights"].padded(rows, 1)[0].squeeze(1)
+        positives = Positives(texts, labels.long(), torch.where(valid, weights, 0), text_weights)
         parents = None
         if "parents" in parts:
             parents, _ = parts["parents"].padded(rows, self.longest_shortlist)
@@ -214,9 +228,7 @@ def _rounded(number: int) -> int:
 
 
 def _pinned(batch: Batch) -> Batch:
-    positives = batch.positives
-    if positives is not None:
-        positives = Positives(*(getattr(positives, field.name).pin_memory() for field in fields(Positives)))
+    positives = None if batch.positives is None else batch.positives.moved(Tensor.pin_memory)
     parents = None if batch.parents is None else batch.parents.pin_memory()
     return Batch(
         batch.tokens.pin_memory(), batch.lengths.pin_memory(), batch.rows.pin_memory(), positives, parents

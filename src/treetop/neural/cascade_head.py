@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -162,7 +163,7 @@ class CascadeHead(Head):
         chain = [positives]
         for number in range(len(self.levels) - 1, 0, -1):
             below = chain[0]
-            nodes = Positives(below.texts, self.parents(number)[below.labels], below.weights)
+            nodes = replace(below, labels=self.parents(number)[below.labels])
             chain.insert(0, distinct(nodes, len(self.level(number - 1).weight)))
         return chain
 
@@ -176,4 +177,4 @@ def distinct(positives: Positives, count: int) -> Positives:
     first = torch.ones_like(real)
     first[1:] = sorted_keys[1:] != sorted_keys[:-1]
     kept = torch.zeros_like(real).scatter_(0, order, first) & real
-    return Positives(positives.texts, positives.labels, kept.to(positives.weights))
+    return replace(positives, weights=kept.to(positives.weights))

@@ -72,12 +72,13 @@ class ClusterHead(Head):
         logits = self.clusters(vectors).float()
         true = self._true(positives, logits)
         sampled = self._sampled(logits.detach(), true)
-        return self._mean_loss(logits, true) + self.label_loss(vectors, positives, sampled)
+        clusters = self._mean_loss(logits, true, positives.text_weights)
+        return clusters + self.label_loss(vectors, positives, sampled)
 
     def cluster_loss(self, vectors: Tensor, positives: Positives) -> Tensor:
         """The loss of the clusters alone."""
         logits = self.clusters(vectors).float()
-        return self._mean_loss(logits, self._true(positives, logits))
+        return self._mean_loss(logits, self._true(positives, logits), positives.text_weights)
 
     def label_loss(self, vectors: Tensor, positives: Positives, sampled: Tensor) -> Tensor:
         """The loss of the labels alone; ``sampled``: texts × clusters whose labels are in it."""
@@ -110,7 +111,9 @@ class ClusterHead(Head):
         narrow: Tensor = self.hidden(vectors)
         return torch.sigmoid(narrow) if self.activation == "sigmoid" else narrow
 
-    def _mean_loss(self, logits: Tensor, true: Tensor) -> Tensor:
+    def _mean_loss(self, logits: Tensor, true: Tensor, text_weights: Tensor | None) -> Tensor:
         """The loss of the clusters, mean over the texts."""
         count = logits.numel() if self.reduction == "mean" else len(logits)
-        return functional.binary_cross_entropy_with_logits(logits, true, reduction="sum") / count
+        weights = None if text_weights is None else text_weights[:, None]
+        losses = functional.binary_cross_entropy_with_logits(logits, true, weights, reduction="sum")
+        return losses / count

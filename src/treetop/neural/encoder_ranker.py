@@ -52,7 +52,10 @@ class EncoderRanker:
         config = options.config
         vectors, _, _ = vectors_and_labels(network, examples, 0, inference, layers=options.layers)
         tree = config.tree_of(Y.shape[1])
-        ranker = JoinedRanker.fit(*terms, vectors, Y, tree, config.linear, seed=seed, threads=threads)
+        weights = examples.weights
+        ranker = JoinedRanker.fit(
+            *terms, vectors, Y, tree, config.linear, weights=weights, seed=seed, threads=threads
+        )
         return cls(ranker, options)
 
     def rank(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -88,16 +89,16 @@ class LabelHead(Head):
         weight: Tensor = self.weight
         bias: Tensor = self.bias
         label_weights = self.label_weights
-        text_weights = None
         if self.reduction == "mean" and shortlist is not None:
-            text_weights = 1 / shortlist.counts().clamp(min=1)
+            shares, given = 1 / shortlist.counts().clamp(min=1), positives.text_weights
+            positives = replace(positives, text_weights=shares if given is None else given * shares)
         if self.sparse and shortlist is not None:
             rows = shortlist.labels()
             weight = nn.functional.embedding(rows, weight, sparse=True)
             bias = bias[rows]
             label_weights = None if label_weights is None else label_weights[rows]
             places = torch.searchsorted(rows, positives.labels).clamp(max=len(rows) - 1)
-            positives = Positives(positives.texts, places, positives.weights)
+            positives = replace(positives, labels=places)
             shortlist = Shortlist(shortlist.chosen, shortlist.parents[rows])
         loss = all_label_loss(
             self.loss_name,
@@ -106,7 +107,6 @@ class LabelHead(Head):
             bias,
             positives,
             label_weights=label_weights,
-            text_weights=text_weights,
             shortlist=shortlist,
             block=self.block,
         )

@@ -58,17 +58,16 @@ def all_label_loss(
     positives: Positives,
     *,
     label_weights: Tensor | None = None,
-    text_weights: Tensor | None = None,
     shortlist: Shortlist | None = None,
     block: int = BLOCK,
 ) -> Tensor:
     """The mean loss of the texts, for scores s = ``weight`` · h + ``bias`` of each row h of ``hidden``.
 
-    ``positives.weights`` multiply the loss of positives, ``label_weights`` the loss of a label in all texts,
-    ``text_weights`` the loss of a text (not for softmax). With a ``shortlist``, which holds all positives,
-    other labels of a text are left out (not for softmax).
+    ``positives.weights`` multiply the loss of positives, ``positives.text_weights`` the loss of a text,
+    ``label_weights`` the loss of a label in all texts. With a ``shortlist``, which holds all positives, other
+    labels of a text are left out (not for softmax).
     """
-    assert (shortlist is None and text_weights is None) or loss != "softmax"
+    assert shortlist is None or loss != "softmax"
     if torch.is_autocast_enabled(hidden.device.type):
         hidden = hidden.to(torch.get_autocast_dtype(hidden.device.type))
     with torch.autocast(hidden.device.type, enabled=False):
@@ -80,7 +79,7 @@ def all_label_loss(
             positives.labels,
             positives.weights,
             label_weights,
-            text_weights,
+            positives.text_weights,
             shortlist,
             loss,
             max(block // max(len(hidden), 1), 1),
@@ -182,6 +181,8 @@ class _Problem:
             weights = self.weights.to(scores.dtype)
             if self.label_weights is not None:
                 weights = weights * self.label_weights[self.labels].to(scores.dtype)
+            if self.text_weights is not None:
+                weights = weights * self.text_weights[self.texts].to(scores.dtype)
             mass = torch.where(here, weights, 0)
             of_text = torch.zeros_like(normaliser).index_add(0, self.texts, weights)
             slopes = torch.exp(scores - normaliser[:, None]) * of_text[:, None]

@@ -152,11 +152,12 @@ class TreetopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- training --------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Trains on texts, or rows of features, and their labels.
 
         ``X``: a list, array or column of texts; a frame with a text column; or a numeric matrix (dense,
-        sparse or a frame). ``y``: see `treetop.sklearn.targets`.
+        sparse or a frame). ``y``: see `treetop.sklearn.targets`. ``sample_weight``: a number for each row, or
+        one for all; not every method can weigh examples. A row with the weight 0 is left out.
         """
         model = self._new_model()
         _check_count("k", self.k, may_be_none=True)
@@ -169,8 +170,13 @@ class TreetopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         examples = read_examples(self, X, self.text, reset=True)
         targets, Y = read_targets(y)
         check_consistent_length(examples, Y)
+        if np.isscalar(sample_weight):
+            sample_weight = np.full(len(examples), sample_weight)
         self.model_ = model.fit(
-            Dataset(labels=targets.names, texts=examples.texts, X=examples.X, Y=Y, source="the training data")
+            Dataset(
+                labels=targets.names, texts=examples.texts, X=examples.X, Y=Y, source="the training data"
+            ),
+            sample_weight=sample_weight,
         )
         self.targets_ = targets
         self.classes_: Labels = targets.classes

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from .. import _native, checkpoints
@@ -42,13 +43,17 @@ def trees_of(
     *,
     seeds: Sequence[int],
     text_vectors: sparse.csr_matrix | None = None,
+    weights: npt.NDArray[np.float32] | None = None,
     threads: int,
 ) -> list[LabelTree]:
     """One tree per seed, over the labels that have examples: others cannot be trained.
 
-    All cluster the same label vectors, which depend on the first seed where ``vectors`` is graph.
+    All cluster the same label vectors, which depend on the first seed where ``vectors`` is graph, and on the
+    ``weights`` of the examples.
     """
-    used, vectors = used_vectors(X, Y, config, text_vectors=text_vectors, seed=seeds[0], threads=threads)
+    used, vectors = used_vectors(
+        X, Y, config, text_vectors=text_vectors, weights=weights, seed=seeds[0], threads=threads
+    )
     trees = [build_tree(vectors, config, seed=seed, threads=threads) for seed in seeds]
     return [LabelTree(tree.offsets, used[tree.labels].astype(np.int32)) for tree in trees]
 

@@ -39,14 +39,16 @@ class LabelClusters:
         config: ClusteringConfig,
         *,
         text_vectors: sparse.csr_matrix | None = None,
+        weights: npt.NDArray[np.float32] | None = None,
         seed: int,
         threads: int,
     ) -> LabelClusters:
         """``sizes``: clusters per level above the labels. Every label must have an example."""
         settings = TreeConfig(**dataclasses.asdict(config), levels=tuple(sizes))
-        return cls.of_tree(
-            trees_of(X, Y, settings, seeds=[seed], text_vectors=text_vectors, threads=threads)[0]
+        (tree,) = trees_of(
+            X, Y, settings, seeds=[seed], text_vectors=text_vectors, weights=weights, threads=threads
         )
+        return cls.of_tree(tree)
 
     @classmethod
     def of_tree(cls, tree: LabelTree) -> LabelClusters:

@@ -11,7 +11,7 @@ from scipy import sparse
 from .. import _native
 from ..errors import ConfigError
 from ..progress import step
-from ..sparse import csr_arrays, normalize_rows, transpose
+from ..sparse import csr_arrays, normalize_rows, scale_rows, transpose
 from .config import FROM_EXAMPLES, TreeConfig
 from .label_graph import label_graph, smoothed
 
@@ -27,29 +27,39 @@ def pifa(
     size: int = 0,
     min_df: int = 1,
     unit: bool = True,
+    weights: npt.NDArray[np.float32] | None = None,
     threads: int,
 ) -> sparse.csr_matrix:
     """Label vectors by positive instance feature aggregation: z_l = v_l / ‖v_l‖ with v_l = Σ_i Y_il φ(x_i).
 
-    Without ``unit``, they are v_l. With ``share_rows``, the rows of Y are scaled to unit length first.
+    Without ``unit``, they are v_l. With ``share_rows``, the rows of Y are scaled to unit length first, and
+    ``weights`` of the rows multiply them.
     Features in fewer than ``min_df`` rows of X are left out, and each label keeps the ``size`` largest of its
     other entries (0: all).
     """
-    weights = normalize_rows(Y) if share_rows else Y
+    shares = normalize_rows(Y) if share_rows else Y
+    if weights is not None:
+        shares = scale_rows(shares, weights)
     with step("Label vectors") as progress:
         arrays = _native.aggregate(
-            *csr_arrays(transpose(weights)), *csr_arrays(X), X.shape[1], size, min_df, unit, threads, progress
+            *csr_arrays(transpose(shares)), *csr_arrays(X), X.shape[1], size, min_df, unit, threads, progress
         )
     indptr, indices, data = arrays
     return sparse.csr_matrix((data, indices, indptr), shape=(Y.shape[1], X.shape[1]))
 
 
 def example_vectors(
-    config: TreeConfig, X: sparse.csr_matrix, Y: sparse.csr_matrix, *, seed: int = 0, threads: int
+    config: TreeConfig,
+    X: sparse.csr_matrix,
+    Y: sparse.csr_matrix,
+    *,
+    weights: npt.NDArray[np.float32] | None = None,
+    seed: int = 0,
+    threads: int,
 ) -> sparse.csr_matrix:
     """Label vectors (unit rows): for each label the sum of its examples' features, labels, or both.
 
-    ``seed``: of the random walks of ``vectors=graph``.
+    ``weights`` of the examples; ``seed``: of the random walks of ``vectors=graph``, which count them alike.
     """
     size = min(config.vector_size, max(VECTOR_ENTRIES // max(Y.shape[1], 1), 1))
 
@@ -61,6 +71,7 @@ def example_vectors(
             size=size,
             min_df=config.vector_min_df,
             unit=unit,
+            weights=weights,
             threads=threads,
         )
 
@@ -104,14 +115,15 @@ def used_vectors(
     config: TreeConfig,
     *,
     text_vectors: sparse.csr_matrix | None = None,
+    weights: npt.NDArray[np.float32] | None = None,
     seed: int = 0,
     threads: int,
 ) -> tuple[npt.NDArray[np.int64], sparse.csr_matrix]:
     """The labels with examples, and their vectors.
 
-    ``text_vectors``: features of the labels' own texts, a row per column of ``Y``; ``seed``: see
-    `example_vectors`.
+    ``text_vectors``: features of the labels' own texts, a row per column of ``Y``; ``weights`` and ``seed``:
+    see `example_vectors`.
     """
     used = np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
-    vectors = example_vectors(config, X, Y[:, used], seed=seed, threads=threads)
+    vectors = example_vectors(config, X, Y[:, used], weights=weights, seed=seed, threads=threads)
     return used, label_vectors(config, vectors, None if text_vectors is None else text_vectors[used])

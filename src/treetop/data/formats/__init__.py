@@ -30,8 +30,8 @@ class Format:
     """It is a folder of a single data set."""
     has_matrices: bool = False
     """It has features, in addition to texts or instead of them."""
-    has_weights: bool = False
-    """It has labels with weights."""
+    has_relevance: bool = True
+    """It can have labels with relevances."""
     has_label_texts: bool = False
     """It has texts of labels."""
     has_everything: bool = False
@@ -65,6 +65,7 @@ _ROWS = (
         "Extreme Classification Repository: sparse features",
         (".xmc", ".svm"),
         has_matrices=True,
+        has_relevance=False,
         numbers_labels=True,
     ),
     Format("libsvm", "sparse features without a header", (".libsvm",), has_matrices=True, can_write=False),
@@ -74,7 +75,6 @@ _ROWS = (
         "folder of trn_X_Xf.txt, trn_X_Y.txt, lbl_X_Xf.txt, or trn.json.gz, lbl.json.gz",
         has_splits=True,
         has_matrices=True,
-        has_weights=True,
         chooses_features=True,
         can_write=False,
         numbers_labels=True,
@@ -84,7 +84,6 @@ _ROWS = (
         "folder of X.trn.npz, Y.trn.npz, X.trn.txt",
         has_splits=True,
         has_matrices=True,
-        has_weights=True,
         has_label_texts=True,
         chooses_features=True,
         numbers_labels=True,
@@ -95,7 +94,6 @@ _ROWS = (
         (".arrays",),
         is_folder=True,
         has_matrices=True,
-        has_weights=True,
         has_label_texts=True,
         has_everything=True,
     ),

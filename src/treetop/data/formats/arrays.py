@@ -2,7 +2,8 @@
 
     folder/data.json                     sizes, and for every array its file with its size and time of change
     folder/arrays-1f0c…/X.indices.npy    the arrays: CSR matrices X, Y, … (indptr, indices, data) as the
-                                         native core takes them; labels, texts, … as UTF-8 and offsets
+                                         native core takes them; the relevances of Y's entries and the
+                                         weights of examples; labels, texts, … as UTF-8 and offsets
 
 Writing over an older data set puts the new arrays next to the old ones, replaces ``data.json`` in one step
 and then removes the old arrays. Arrays are read as read-only memory maps. Matrices are checked when they are
@@ -43,6 +44,8 @@ _MATRICES = {
 _CSR: dict[str, type[np.generic]] = {"indptr": np.int64, "indices": np.int32, "data": np.float32}
 _STRINGS: dict[str, type[np.generic]] = {"buffer": np.uint8, "offsets": np.int64}
 _COLUMNS = ("labels", "texts", "ids", "groups", "label_texts")
+_VALUES = "1"
+"""What Y holds; older folders also have relevances there."""
 _CONVERT_AGAIN = "convert the data again"
 
 
@@ -62,7 +65,13 @@ def read(source: Input, options: ReadOptions) -> Dataset:
         raise DataError(f"{source.name}: has no examples; choose another folder")
     Y = matrices["Y"]
     check_labelled(source.name, 0 if Y is None else Y.nnz, options.need_labels)
-    return Dataset(labels=labels, source=source.name, **matrices, **columns)
+    relevance = None if Y is None else arrays.relevance(Y)
+    if Y is not None and relevance is None and arrays.may_hold_relevance and (Y.data != 1).any():
+        matrices["Y"] = sparse.csr_matrix(Y)  # a plain one, whose values are looked at
+    weights = arrays.numbers("weights")
+    return Dataset(
+        labels=labels, source=source.name, relevance=relevance, weights=weights, **matrices, **columns
+    )
 
 
 def write(dataset: Dataset, path: Path, options: WriteOptions, output: Output) -> None:
@@ -86,6 +95,7 @@ def write(dataset: Dataset, path: Path, options: WriteOptions, output: Output) -
         "examples": len(dataset),
         "features": 0 if wide is None else int(wide.shape[1]),
         "labels": len(dataset.labels),
+        "values": _VALUES,
         "arrays": entries,
     }
     output.text(path / MANIFEST).write(json.dumps(manifest, indent=1) + "\n")  # renamed last, so it counts
@@ -98,6 +108,10 @@ def _named_arrays(dataset: Dataset) -> dict[str, npt.NDArray[Any]]:
         if matrix is not None:
             parts: tuple[npt.NDArray[Any], ...] = csr_arrays(check(matrix, dataset.source))
             named |= {f"{name}.{part}": array for part, array in zip(_CSR, parts, strict=True)}
+    if dataset.relevance is not None:
+        named["relevance"] = csr_arrays(dataset.relevance)[2]
+    if dataset.weights is not None:
+        named["weights"] = dataset.weights
     for name in _COLUMNS:
         strings = getattr(dataset, name)
         if strings is not None:
@@ -122,6 +136,7 @@ class _Arrays:
             kind, version = manifest["format"], int(manifest["version"])
             self.sizes = {name: int(manifest[name]) for name in ("examples", "features", "labels")}
             self._entries = {name: dict(entry) for name, entry in manifest["arrays"].items()}
+            self.may_hold_relevance = manifest.get("values") != _VALUES
         except (ValueError, KeyError, TypeError, AttributeError):
             raise self.damaged("it is not a manifest of arrays") from None
         if kind != FORMAT:
@@ -149,6 +164,20 @@ class _Arrays:
             raise DataError(f"{self._folder}: the arrays of {name} are inconsistent; {_CONVERT_AGAIN}")
         checked = self.as_written(*(f"{name}.{part}" for part in _CSR))
         return around(indptr, indices, data, shape, checked=checked)
+
+    def relevance(self, Y: sparse.csr_matrix) -> sparse.csr_matrix | None:
+        data = self.numbers("relevance")
+        if data is None:
+            return None
+        if len(data) != Y.nnz:
+            raise DataError(
+                f"{self._folder}: {len(data):,} relevances for {Y.nnz:,} labels; {_CONVERT_AGAIN}"
+            )
+        checked = self.as_written("relevance", *(f"Y.{part}" for part in _CSR))
+        return around(np.asarray(Y.indptr, np.int64), Y.indices, data, Y.shape, checked=checked)
+
+    def numbers(self, name: str) -> npt.NDArray[np.float32] | None:
+        return self._open(name, np.float32) if name in self._entries else None
 
     def strings(self, name: str) -> Strings | None:
         if f"{name}.offsets" not in self._entries:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -12,6 +13,7 @@ from ...errors import DataError
 from ...strings import Strings, StringsBuilder
 from ..dataset import Dataset
 from ..labels import LabelIndexer
+from .relevance import as_written, split_relevances, with_relevance
 
 
 class Examples:
@@ -28,14 +30,25 @@ class Examples:
         self._texts = StringsBuilder()
         self._ids = _AllOrNone("id")
         self._groups = _AllOrNone("group")
+        self._weights = array("f")
 
     def place(self, number: int) -> str:
         """The name of line ``number`` in messages."""
         return f"{self._name} {self._unit} {number}"
 
-    def append(self, number: int, text: str, id: str | None = None, group: str | None = None) -> None:
+    def append(
+        self,
+        number: int,
+        text: str,
+        id: str | None = None,
+        group: str | None = None,
+        weight: float | None = None,
+    ) -> None:
+        """Either all examples have a ``weight``, or none."""
         row = len(self._texts)
         self._texts.append(text)
+        if weight is not None:
+            self._weights.append(weight)
         for column, value in ((self._ids, id), (self._groups, group)):
             if not column.append(row, value):
                 raise DataError(f"{self.place(number)}: {column.complaint(value)}")
@@ -44,7 +57,7 @@ class Examples:
         texts = self._texts.build()
         if not len(texts):
             raise DataError(f"{self._name}: has no examples; choose another file")
-        names, Y = self.labels.build()
+        names, Y, relevance = split_relevances(*self.labels.build(), self._name)
         if Y.nnz == 0:
             check_labelled(self._name, 0, self._need_labels)
             names, Y = Strings.of([]), None
@@ -52,6 +65,8 @@ class Examples:
             labels=names,
             texts=texts,
             Y=Y,
+            relevance=relevance,
+            weights=np.frombuffer(self._weights, np.float32) if len(self._weights) else None,
             ids=self._ids.build(),
             groups=self._groups.build(),
             source=self._name,
@@ -93,13 +108,15 @@ def check_labelled(name: str, pairs: int, need_labels: bool) -> None:
 
 
 def label_sets(dataset: Dataset) -> Iterator[list[str]]:
-    """The label names of every example, for writers."""
+    """The labels of every example as formats with texts write them."""
     if dataset.Y is None:
         yield from ([] for _ in range(len(dataset)))
         return
-    names = np.array(list(dataset.labels), object)
+    R = dataset.relevance
+    names = np.array(list(dataset.labels) if R is not None else list(map(as_written, dataset.labels)), object)
     for start, stop in pairwise(dataset.Y.indptr.tolist()):
-        yield names[dataset.Y.indices[start:stop]].tolist()
+        labels = names[dataset.Y.indices[start:stop]].tolist()
+        yield labels if R is None else list(map(with_relevance, labels, R.data[start:stop]))
 
 
 def one_line(text: str) -> str:

@@ -31,6 +31,17 @@ def is_name(value: Any) -> bool:
     return isinstance(value, str)
 
 
+def weight_of(value: Any, place: str, name: Column) -> float:
+    """The weight of an example: a finite number of at least 0, perhaps as text."""
+    try:
+        weight = float(value) if isinstance(value, (int, float, str)) else math.nan
+    except ValueError:
+        weight = math.nan
+    if isinstance(value, bool) or not 0 <= weight < math.inf:
+        raise DataError(f"{place}: the weight in {str(name)!r} must be a number of at least 0, not {value!r}")
+    return weight
+
+
 def missing_field(
     place: str, wanted: Column, there: Collection[str], option: str, kind: str = "field"
 ) -> DataError:

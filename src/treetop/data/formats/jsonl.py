@@ -15,7 +15,7 @@ from ...errors import DataError
 from ..dataset import Dataset
 from ..files import Input, Output
 from .examples import Examples, label_sets
-from .fields import is_name, join_texts, missing_field, text_fields
+from .fields import is_name, join_texts, missing_field, text_fields, weight_of
 from .options import Column, ReadOptions, WriteOptions
 
 
@@ -38,6 +38,7 @@ def read(source: Input, options: ReadOptions) -> Dataset:
             record_text(record, names, place),
             _scalar(record, options.id, place, "--id", needed=options.id != "id"),
             _scalar(record, options.group, place, "--group", needed=True),
+            _weight(record, options.weight, place),
         )
         examples.labels.append(_labels(record, options, place))
     dataset = examples.build()
@@ -51,6 +52,7 @@ def write(dataset: Dataset, path: Path, options: WriteOptions, output: Output) -
     file = output.text(path)
     ids = iter(dataset.ids or ())
     groups = iter(dataset.groups or ())
+    weights = iter(() if dataset.weights is None else dataset.weights)
     for text, labels in zip(dataset.texts, label_sets(dataset), strict=True):
         record: dict[str, Any] = {}
         if dataset.ids is not None:
@@ -60,6 +62,8 @@ def write(dataset: Dataset, path: Path, options: WriteOptions, output: Output) -
             record[options.labels] = labels
         if dataset.groups is not None:
             record[options.group] = next(groups)
+        if dataset.weights is not None:
+            record[options.weight] = float(str(next(weights)))  # 0.1, not 0.10000000149
         file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
@@ -125,6 +129,15 @@ def _scalar(record: dict[str, Any], name: Column | None, place: str, option: str
     if is_name(value):
         return str(value)
     raise _wrong_type(place, str(name), "a string", value)
+
+
+def _weight(record: dict[str, Any], name: Column | None, place: str) -> float | None:
+    if name is None:
+        return None
+    value = record.get(str(name))
+    if value is None:
+        raise missing_field(place, str(name), record, "--weight")
+    return weight_of(value, place, name)
 
 
 def _wrong_type(place: str, field: str, wanted: str, value: Any, item: Any = None) -> DataError:

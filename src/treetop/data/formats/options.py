@@ -14,6 +14,7 @@ class ReadOptions:
     labels: Column = "labels"
     id: Column | None = "id"
     group: Column | None = None
+    weight: Column | None = None
     label_separator: str | None = None
     need_labels: bool = True
     split: str | None = None
@@ -27,5 +28,6 @@ class WriteOptions:
     labels: str = "labels"
     id: str = "id"
     group: str = "group"
+    weight: str = "weight"
     label_separator: str | None = None
     split: str | None = None

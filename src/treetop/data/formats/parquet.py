@@ -11,7 +11,7 @@ from ...errors import DataError, MissingExtraError
 from ..dataset import Dataset
 from ..files import Input, Output
 from .examples import Examples, label_sets
-from .fields import is_name, join_texts, missing_field, text_fields
+from .fields import is_name, join_texts, missing_field, text_fields, weight_of
 from .label_cells import LabelCells
 from .options import Column, ReadOptions, WriteOptions
 
@@ -39,6 +39,8 @@ def write(dataset: Dataset, path: Path, options: WriteOptions, output: Output) -
         columns.append((options.labels, strings, label_sets(dataset)))
     if dataset.groups is not None:
         columns.append((options.group, string, iter(dataset.groups)))
+    if dataset.weights is not None:
+        columns.append((options.weight, pyarrow.float32(), iter(dataset.weights)))
     schema = pyarrow.schema([(name, kind) for name, kind, _ in columns])
     with parquet.ParquetWriter(output.binary(path), schema) as file:
         for _ in range(0, len(dataset), _BATCH):
@@ -62,6 +64,9 @@ def _read(name: str, file: Any, options: ReadOptions) -> Dataset:
                 _text(values, columns.text, at, examples.place(row)),
                 _scalar(values, columns.id, at),
                 _scalar(values, columns.group, at),
+                None
+                if columns.weight is None
+                else weight_of(values[columns.weight][at], examples.place(row), columns.weight),
             )
             if columns.labels is not None:
                 found = values[columns.labels][at]
@@ -93,7 +98,9 @@ class _Columns:
         self.labels = find(options.labels, "--labels", options.need_labels)
         self.id = find(options.id, "--id", options.id != "id")
         self.group = find(options.group, "--group", needed=True)
-        self.all = list(dict.fromkeys(filter(None, (*self.text, self.labels, self.id, self.group))))
+        self.weight = find(options.weight, "--weight", needed=True)
+        wanted = (*self.text, self.labels, self.id, self.group, self.weight)
+        self.all = list(dict.fromkeys(filter(None, wanted)))
 
 
 def _holds_strings(kind: Any) -> bool:

@@ -2,6 +2,7 @@
 
     X.trn.txt  Y.trn.npz                 texts and labels; the same for ``tst``
     X.trn.npz  tfidf-attnxml/X.trn.npz   features, in the folder or in sub-folders; ``.npy`` if they are dense
+    R.trn.npz                            relevances of the labels in Y.trn.npz
     labels.txt                           names of the labels; without it "0", "1", …
     output-items.txt                     texts of the labels
     train_raw_texts.txt  label_map.txt   X-Transformer's names of X.trn.txt and output-items.txt
@@ -68,6 +69,7 @@ def read(source: Input, options: ReadOptions) -> Dataset:
         places = [folder, folder.parent]
     Y_path = binary_matrix(places[0], f"Y.{split}") or binary_matrix(places[-1], f"Y.{split}")
     home = places[:1] if Y_path is None else [Y_path.parent]
+    R_path = None if Y_path is None else binary_matrix(Y_path.parent, f"R.{split}")
     long = LONG.get(split, split)
     texts_path = first_file(places, f"X.{split}.txt", f"{long}_raw_texts.txt", f"{long}_raw_text.txt")
     if Y_path is None and options.need_labels:
@@ -99,6 +101,7 @@ def read(source: Input, options: ReadOptions) -> Dataset:
         texts=texts,
         X=X,
         Y=Y,
+        relevance=None if R_path is None else read_matrix(R_path),
         label_texts=None if Y is None else _label_lines(home, columns, _LABEL_TEXTS, LABEL_MAP),
         excluded=None if Y is None else excluded_pairs(home, split, Y.shape[0], columns),
         source=source.name,
@@ -130,6 +133,10 @@ def write(dataset: Dataset, path: Path, options: WriteOptions, output: Output) -
     if dataset.Y is None:
         return
     sparse.save_npz(output.binary(folder / f"Y.{split}.npz"), dataset.Y)
+    relevances = folder / f"R.{split}.npz"
+    if dataset.relevance is not None or relevances.exists():  # else those of older data would be read
+        R = dataset.Y if dataset.relevance is None else dataset.relevance
+        sparse.save_npz(output.binary(relevances), R)
     if dataset.labels != Strings.numbers(len(dataset.labels)):
         _write_lines(dataset.labels, folder / _NAMES, output)
     if dataset.label_texts is not None:

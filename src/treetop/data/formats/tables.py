@@ -13,7 +13,7 @@ from ...errors import DataError
 from ...units import counted
 from ..dataset import Dataset
 from .examples import Examples
-from .fields import join_texts, missing_field, text_fields
+from .fields import join_texts, missing_field, text_fields, weight_of
 from .label_cells import LabelCells
 from .options import Column, ReadOptions, WriteOptions
 from .written_cells import write_cells
@@ -41,6 +41,9 @@ def read_table(name: str, rows: Iterator[Row], options: ReadOptions) -> Dataset:
             text,
             None if columns.id is None else row[columns.id],
             None if columns.group is None else row[columns.group],
+            None
+            if columns.weight is None
+            else weight_of(row[columns.weight], examples.place(line), str(options.weight)),
         )
         if cells is not None:
             assert columns.labels is not None
@@ -53,7 +56,8 @@ def read_table(name: str, rows: Iterator[Row], options: ReadOptions) -> Dataset:
 
 def wanted_columns(options: ReadOptions, there: Collection[str]) -> set[str]:
     """The names of the columns to read, without those that are numbers of columns."""
-    named = [*text_fields(options.text, there), options.labels, options.id, options.group]
+    texts = text_fields(options.text, there)
+    named = [*texts, options.labels, options.id, options.group, options.weight]
     return {str(name) for name in named if name is not None and not _is_number(name, there)}
 
 
@@ -65,7 +69,7 @@ def _is_number(column: Column, there: Collection[str]) -> bool:
 
 
 def table_rows(dataset: Dataset, options: WriteOptions) -> Iterator[list[str]]:
-    """A header and the rows: id, text, labels and group, where the data have them."""
+    """A header and the rows: id, text, labels, group and weight, where the data have them."""
     assert dataset.texts is not None
     columns: list[tuple[str, Iterator[str]]] = []
     if dataset.ids is not None:
@@ -75,12 +79,14 @@ def table_rows(dataset: Dataset, options: WriteOptions) -> Iterator[list[str]]:
         columns.append((options.labels, write_cells(dataset, options.label_separator)))
     if dataset.groups is not None:
         columns.append((options.group, iter(dataset.groups)))
+    if dataset.weights is not None:
+        columns.append((options.weight, map(str, dataset.weights)))
     yield [name for name, _ in columns]
     yield from map(list, zip(*(values for _, values in columns), strict=True))
 
 
 class _Columns:
-    """Which column numbers hold the text, the labels, the id and the group."""
+    """Which column numbers hold the text, the labels, the id, the group and the weight."""
 
     def __init__(self, place: str, first: list[str], options: ReadOptions) -> None:
         self._place = place
@@ -95,6 +101,7 @@ class _Columns:
         if self.id is None and options.id not in (None, "id"):
             raise self._missing(str(options.id), "--id")
         self.group = None if options.group is None else self._needed(options.group, "--group")
+        self.weight = None if options.weight is None else self._needed(options.weight, "--weight")
 
     def _find(self, column: Column) -> int | None:
         """By name, else by number; a number past the last column is a separate error."""

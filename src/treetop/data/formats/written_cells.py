@@ -13,6 +13,7 @@ import numpy as np
 from ...errors import DataError
 from ..dataset import Dataset
 from .examples import label_sets
+from .relevance import NUMERALS
 
 
 def write_cells(dataset: Dataset, separator: str | None) -> Iterator[str]:
@@ -23,6 +24,10 @@ def write_cells(dataset: Dataset, separator: str | None) -> Iterator[str]:
             yield from (json.dumps(labels, ensure_ascii=False) for labels in label_sets(dataset))
             return
         separator = ";"
+    if dataset.relevance is not None and set(separator) <= NUMERALS:
+        raise DataError(
+            f"labels and relevances cannot be written between separators {separator!r}; choose another"
+        )
     for name in names:
         if separator in name or name.strip() != name or "\n" in name or "\r" in name or "\t" in name:
             raise DataError(
