@@ -27,7 +27,7 @@ COST_SPACE: SearchSpace = {
 """Costs for tuning: the released rankers of XR-Transformer have costs from 0.25 to 8."""
 
 
-USE_RELEVANCE = "set linear.costs to all, or to last for the labels' own classifiers alone"
+USE_RELEVANCE = "set linear.costs=all (or last: labels only), and linear.cost_norm=none to keep their scale"
 """How linear methods use relevances."""
 
 
