@@ -63,6 +63,20 @@ int main() {
         for (const float weight : one.weights) CHECK(std::abs(weight) >= 0.05F);
     }
 
+    // Losses that are solved one label at a time: the same on any number of threads, and not that of the lanes.
+    problem.last = true;
+    const auto squared = treetop::train_level(problem, 2);
+    for (const auto loss : {treetop::Loss::hinge, treetop::Loss::logistic}) {
+        problem.solver.loss = loss;
+        const auto one = treetop::train_level(problem, 1);
+        const auto more = treetop::train_level(problem, 3);
+        CHECK(one.features == more.features && one.rows == more.rows && one.children == more.children);
+        CHECK(one.weights == more.weights && one.biases == more.biases);
+        CHECK(one.biases.size() == 50 && one.biases != squared.biases);
+        for (const float weight : one.weights) CHECK(std::abs(weight) >= 0.05F);
+    }
+    problem.solver.loss = treetop::Loss::squared_hinge;
+
     // Label vectors: normalised sums, the same on any number of threads.
     const Matrix labels = scattered(600, kDocuments, 100, 4);
     const auto vectors = treetop::aggregate(labels.view(), features.view(), {}, 1);
