@@ -95,8 +95,49 @@ def test_the_command(folder, tmp_path, capsys):
     again = call(capsys, *words, "--output", tmp_path / "out")
     again.sentence(2, "holds an earlier run: add --resume to continue it")
     assert call(capsys, *words, "--output", tmp_path / "out", "--resume").out == out
-    other = [*words[:-2], "--single", "bert", "--output", tmp_path / "out", "--resume"]
-    call(capsys, *other).sentence(2, "holds a run with other settings or members")
+    other = [*words, "--output", tmp_path / "out", "--resume", "--set", "batch_size=8"]
+    call(capsys, *other).sentence(2, "roberta was begun with batch_size=16, not with batch_size=8")
+
+
+def test_members_trained_one_by_one(finished, train, test, tmp_path):
+    """Each by its own command, as on several machines with one disk, then the ensemble."""
+    _, whole = finished
+    for name in ("xlnet", "bert", "roberta"):
+        reproduce(plan(train, test, single=name), train, test, tmp_path / "out", resume=True)
+    began = (tmp_path / "out" / "members" / "bert" / "manifest.json").stat().st_mtime_ns
+    together = reproduce(plan(train, test), train, test, tmp_path / "out", resume=True)
+    assert [one.name for one in together] == ["bert", "roberta", "xlnet", "ensemble"]
+    for one, expected in zip(together, whole, strict=True):
+        assert np.array_equal(one.predictions.scores, expected.predictions.scores)
+    assert (tmp_path / "out" / "members" / "bert" / "manifest.json").stat().st_mtime_ns == began
+
+
+def test_members_with_one_encoder_have_other_seeds(train, test):
+    """Those with other encoders in the paper: else an ensemble would be three times the same model."""
+
+    def seeds(recipe: str, **options) -> dict[str, int]:
+        return {
+            one.name: one.config.seed for one in plan(train, test, recipe, settings={}, **options).members
+        }
+
+    light = "lightxml/eurlex-4k"
+    assert seeds(light) == {"bert": 0, "roberta": 1, "xlnet": 2}
+    assert seeds(light, single="xlnet") == {"xlnet": 2}
+    assert seeds(light, encoders={"roberta": tiny_bert()}) == {"bert": 0, "roberta": 0, "xlnet": 0}
+    assert seeds(RECIPE) == {"bert": 0, "roberta": 1, "xlnet": 2}
+    nine = seeds("x-transformer/eurlex-4k")
+    assert list(nine.values()) == [0, 1, 2] * 3
+    assert plan(train, test, light, settings={}).differences[-1] == (
+        "roberta, xlnet: the encoder is that of another member, so the seed differs instead (1, 2)"
+    )
+
+
+@pytest.mark.parametrize("recipe", [one.name for one in recipes.all_recipes().values() if one.members])
+def test_every_recipe_can_be_planned(recipe, train, test):
+    found = recipes.find_recipe(recipe)
+    encoders = {"": tiny_bert()} if "transformer.encoder" in found.members[0].settings else {}
+    planned = Plan.of(found, train, test, encoders=encoders)
+    assert len(planned.members) == len(found.members) and planned.differences
 
 
 def test_a_run_that_was_stopped_continues(finished, train, test, tmp_path, monkeypatch):
@@ -242,6 +283,8 @@ def test_cells_of_a_table():
         ["ensemble", "published", "88.41", "0.8", "a paper"],
         ["ensemble", "measured", "87.00", "0.0123", ""],
     ]
+    rows[0] = TableRow("ensemble", "published", {"training hours": 0.8}, "a paper")
+    assert cells(rows)[0] == ["model", "", "P@1", "P@3", "P@5", "training hours", "source"]
 
 
 @pytest.mark.process

@@ -83,9 +83,13 @@ def _of_settings(members: Sequence[PlannedMember]) -> Iterator[str]:
         if name in FROM_FILES:
             continue
         if published not in known:
-            yield f"{whose}: {name} is {here}, not {published}"
+            yield f"{whose}: {name} is {_or_unset(here)}, not {_or_unset(published)}"
         elif (size := size_of(here)) != known[published]:
             yield f"{whose}: the encoder is {here}{_described(size)}, not {published}"
+
+
+def _or_unset(value: str) -> str:
+    return value or "left at its default"
 
 
 def size_of(encoder: str) -> PublishedEncoder | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,8 @@ class PlannedMember:
     config: MethodConfig
     published: Mapping[str, Any]
     """Its published settings, by full names."""
+    moved: bool = False
+    """Whether its seed differs from the recipe's, to tell it from a member with the same encoder."""
 
     @property
     def needs(self) -> str | None:
@@ -40,9 +43,10 @@ class PlannedMember:
     def changes(self) -> dict[str, tuple[str, str]]:
         """Published and own values of the settings that differ, by name."""
         found = {}
-        for name, value in self.published.items():
+        as_published = type(self.config)().with_stored(self.published)
+        for name in self.published:
             own = self.config.value(name)
-            wanted = type(self.config)().replace_settings({name: value}).value(name)
+            wanted = as_published.value(name)
             if own != wanted:
                 found[name] = value_text(wanted), value_text(own)
         return found
@@ -78,9 +82,8 @@ class Plan:
             raise ConfigError(
                 f"{recipe.name}: only scores are published, no settings, so there is nothing to train"
             )
-        chosen = list(recipe.members) if single is None else [recipe.member(single)]
         used: set[str] = set()
-        planned = [_planned(recipe, member, encoders or {}, settings or {}, used) for member in chosen]
+        every = [_planned(recipe, member, encoders or {}, settings or {}, used) for member in recipe.members]
         for name in (encoders or {}).keys() - used:
             known = dict.fromkeys(
                 str(m.settings["transformer.encoder"])
@@ -91,13 +94,15 @@ class Plan:
                 f"--encoder {name}: no member of {recipe.name} has such an encoder; they have"
                 f" {', '.join(known) or 'none'}"
             )
-        ordered = _ordered(recipe, planned, encoders or {}, settings or {})
-        together = single is None and len(planned) > 1
+        every = _told_apart(every)
+        chosen = every if single is None else [m for m in every if m.name == recipe.member(single).name]
+        ordered = _ordered(chosen, {member.name: member for member in every})
+        together = single is None and len(chosen) > 1
         return cls(
             recipe,
             tuple(ordered),
             recipe.rule if together else None,
-            tuple(differences(recipe, ordered, train, test)),
+            (*differences(recipe, ordered, train, test), *_seeds_apart(ordered)),
         )
 
     @property
@@ -152,24 +157,47 @@ def _encoder_key(member: str, encoder: str, encoders: Mapping[str, str]) -> str 
     return None
 
 
-def _ordered(
-    recipe: Recipe,
-    planned: Sequence[PlannedMember],
-    encoders: Mapping[str, str],
-    settings: Mapping[str, Any],
-) -> list[PlannedMember]:
+def _told_apart(members: Sequence[PlannedMember]) -> list[PlannedMember]:
+    """Members with other encoders in the paper, but the same one and the same seed here, get other seeds.
+
+    Else an ensemble over three encoders would be three times the same model.
+    """
+    found = []
+    encoders: dict[tuple[str, int], str] = {}
+    """The published encoder by the one used here and the seed."""
+    for member in members:
+        config, published = member.config, str(member.published.get(ENCODERS[0]))
+        seed = config.seed
+        if config.has_setting(ENCODERS[0]):
+            while encoders.setdefault((str(config.value(ENCODERS[0])), seed), published) != published:
+                seed += 1
+        found.append(
+            dataclasses.replace(
+                member, config=config.replace_settings({"seed": seed}), moved=seed != config.seed
+            )
+        )
+    return found
+
+
+def _seeds_apart(members: Sequence[PlannedMember]) -> Iterator[str]:
+    moved = [member for member in members if member.moved]
+    if moved:
+        seeds = ", ".join(dict.fromkeys(str(member.config.seed) for member in moved))
+        names = ", ".join(member.name for member in moved)
+        yield f"{names}: the encoder is that of another member, so the seed differs instead ({seeds})"
+
+
+def _ordered(chosen: Sequence[PlannedMember], every: Mapping[str, PlannedMember]) -> list[PlannedMember]:
     """Members after those that they need; needed ones are added."""
     ordered: list[PlannedMember] = []
-    known = {member.name: member for member in planned}
 
     def add(member: PlannedMember) -> None:
         if member in ordered:
             return
         if member.needs is not None:
-            needed = known.get(member.needs)
-            add(needed or _planned(recipe, recipe.member(member.needs), encoders, settings, set()))
+            add(every[member.needs])
         ordered.append(member)
 
-    for member in planned:
+    for member in chosen:
         add(member)
     return ordered

@@ -1,10 +1,11 @@
 """`reproduce`: trains the members of a plan, one after the other, and measures them and their ensemble.
 
-    OUT/plan.json              the recipe, the settings of the members, and a hash of the data
-    OUT/members/NAME           trained models, and NAME.unfinished: checkpoints of the one in training
+    OUT/plan.json              the recipe, and a hash of the data
+    OUT/members/NAME           trained models; NAME.json: their settings; NAME.unfinished: checkpoints
     OUT/predictions/NAME.npz   ranked labels of the test texts, with what prediction took
 
-A run that was stopped resumes from them. Models are in memory one at a time.
+A run that was stopped resumes from them, and members may be trained by several processes at a time. A process
+has one model in memory at a time.
 """
 
 from __future__ import annotations
@@ -88,34 +89,58 @@ def reproduce(
 
 
 def _begin(plan: Plan, folder: Path, digest: str, *, resume: bool) -> None:
-    """Writes the plan, or checks that the one there is the same."""
-    content = {
-        "recipe": plan.recipe.name,
-        "data": digest,
-        "members": {
-            member.name: {name: value_text(value) for name, value in member.config.changed().items()}
-            for member in plan.members
-        },
-    }
+    """Writes which recipe and data the folder is for, or checks that it is for these."""
+    content = {"recipe": plan.recipe.name, "data": digest}
     path = folder / PLAN
     if path.exists():
         if not resume:
             raise ConfigError(
                 f"{folder}: holds an earlier run: add --resume to continue it, or name another --output"
             )
-        try:
-            earlier = json.loads(path.read_text("utf-8"))
-        except (OSError, ValueError) as error:
-            raise DataError(f"{path}: cannot be read ({error}): name another --output") from None
-        for key, what in (("recipe", "recipe"), ("data", "data"), ("members", "settings or members")):
-            if earlier.get(key) != content[key]:
+        earlier = _read_json(path)
+        for key, value in content.items():
+            if earlier.get(key) != value:
                 raise ConfigError(
-                    f"{folder}: holds a run with other {what}: repeat its command, or name another --output"
+                    f"{folder}: holds a run with other {key}: repeat its command, or name another --output"
                 )
         return
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError(f"{folder}: is not empty and holds no earlier run: name another --output")
     folder.mkdir(parents=True, exist_ok=True)
+    _write_json(path, content)
+
+
+def _keep_settings(member: PlannedMember, path: Path) -> bool:
+    """Writes the settings of a member, True, or checks that it was begun with them, False."""
+    settings = {name: value_text(value) for name, value in member.config.changed().items()}
+    if not path.exists():
+        _write_json(path, settings)
+        return True
+    earlier = _read_json(path)
+    for name in settings | earlier:
+        if settings.get(name) != earlier.get(name):
+            was, now = (
+                f"{name}={found[name]}" if name in found else f"the default {name}"
+                for found in (earlier, settings)
+            )
+            raise ConfigError(
+                f"{path.parent.parent}: {member.name} was begun with {was}, not with {now}: repeat its"
+                " command, or name another --output"
+            )
+    return False
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: cannot be read ({error}): name another --output") from None
+    if not isinstance(found, dict):
+        raise DataError(f"{path}: is not a JSON object: name another --output")
+    return found
+
+
+def _write_json(path: Path, content: Mapping[str, Any]) -> None:
     with Output() as out:
         out.text(path).write(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
@@ -136,6 +161,9 @@ def _train(
     from ..methods import method_class
 
     target = _model_folder(folder, member.name)
+    target.parent.mkdir(exist_ok=True)
+    kept = target.with_name(f"{member.name}.json")
+    new = _keep_settings(member, kept)
     if (target / store.MANIFEST).exists():
         return
     config = member.config
@@ -145,12 +173,16 @@ def _train(
         {name: value for name, value in machine.items() if config.has_setting(name)}
     )
     model = method_class(member.method)(config)
-    target.parent.mkdir(exist_ok=True)
-    unfinished = target.with_name(f"{target.name}.unfinished")
+    unfinished = target.with_name(f"{member.name}.unfinished")
     resumed = resume and unfinished.exists()
     began = time.monotonic()
     with keeping(unfinished, resume=resume):
-        model.fit(train)
+        try:
+            model.fit(train)
+        except ConfigError:
+            if new:
+                kept.unlink()
+            raise
         model.statistics |= {"recipe": plan.recipe.name, "recipe_member": member.name}
         if not resumed:  # the time before a kill is not known
             seconds = round(time.monotonic() - began, 3)

@@ -39,9 +39,10 @@ def table_rows(recipe: Recipe, measured: Sequence[Measured]) -> list[TableRow]:
 
 
 def columns(rows: Sequence[TableRow]) -> list[str]:
-    """The numbers that any published row has, or, without any, those that were measured."""
+    """The numbers that any published row has, with P@k if none has metrics; all if there is no such row."""
     published = [row for row in rows if row.kind == "published"] or rows
-    return list(dict.fromkeys(name for row in published for name in row.numbers))
+    names = list(dict.fromkeys(name for row in published for name in row.numbers))
+    return names if any("@" in name for name in names) else ["P@1", "P@3", "P@5", *names]
 
 
 def cells(rows: Sequence[TableRow]) -> tuple[list[str], list[list[str]]]:
