@@ -21,6 +21,7 @@ import measuring
 import protocol
 import records
 import report
+import reproduced
 import run as contest
 import scale
 import seeds
@@ -29,6 +30,8 @@ import treetop
 from common import benchmarks_page as page
 from common import machine, provenance, record_files
 from contestants import CONTESTANTS, MAN, PECOS, SAME_TREE
+from treetop import recipes
+from treetop.config import value_text
 
 
 def run(contestant: str, **changes: Any) -> dict[str, Any]:
@@ -192,6 +195,18 @@ def kept_run(seed: int, accuracy: float) -> dict[str, Any]:
     }
 
 
+def reproduction(member: str, accuracy: float) -> dict[str, Any]:
+    numbers = dict.fromkeys(reproduced.METRICS, 30.0) | {"P@1": accuracy}
+    return {
+        "recipe": "lightxml/wiki10-31k",
+        "member": member,
+        "method": "lightxml",
+        "settings": {"transformer.encoder": "minilm", "epochs": "10"},
+        "numbers": numbers | {"training hours": 0.1, "model GB": 0.25},
+        "command": "treetop reproduce lightxml/wiki10-31k some-data",
+    } | STAMP
+
+
 @pytest.fixture
 def recorded(tmp_path):
     """A file of records with two runs."""
@@ -205,8 +220,14 @@ def recorded(tmp_path):
 
 def test_the_league_table_is_made_of_records(recorded):
     found = records.read(recorded)
-    text = league.page({"some-data": found})
-    (row,) = [line for line in text.splitlines() if "methods/lightxml.md" in line]
+    text = league.page(
+        {"some-data": found}, {"some-data": [reproduction("bert", 40.0), reproduction("roberta", 41.0)]}
+    )
+    row, published = [line for line in text.splitlines() if "lightxml" in line and line.startswith("|")]
+    assert published == (
+        "| lightxml, as published, `epochs=10` "
+        "| 40.00 | 30.00 | 30.00 | 30.00 | 30.00 | 30.00 | 1 |  |  |  | 250 |"
+    )
     cells = [cell.strip() for cell in row.split("|")[2:-1]]
     assert cells[0] == "51.00 ± 1.41"
     assert cells[-5:] == ["2", "10.5", "2,000", "4.0", "200"]
@@ -215,7 +236,7 @@ def test_the_league_table_is_made_of_records(recorded):
         "`treetop compare some-data --methods lightxml --set transformer.encoder=minilm hidden=100 --seeds 2 "
         "--report out/`:"
     ) in text
-    assert "Not measured: xr-linear, parabel," in text and "ensemble" not in text
+    assert "Not measured: xr-linear, parabel," in text and "ensemble," not in text
 
 
 def test_records_have_changed_settings_machine_and_commit(recorded, tmp_path):
@@ -231,11 +252,33 @@ def test_records_have_changed_settings_machine_and_commit(recorded, tmp_path):
     records.add(again, recorded, "a machine", STAMP | {"commit": "f" * 40})
     accuracies = [run["metrics"]["P@1"] for run in records.read(recorded)["lightxml"]]
     assert accuracies == [50.0, 54.0]
-    assert "lightxml (seed 1)" in league.page({"some-data": records.read(recorded)})
+    assert "lightxml (seed 1)" in league.page({"some-data": records.read(recorded)}, {})
 
 
 def test_the_league_page_is_made_of_the_committed_records():
-    assert league.PAGE.read_text("utf-8") == league.page(records.read_all())
+    reruns = record_files.read_all(reproduced.SUBJECT)
+    assert league.PAGE.read_text("utf-8") == league.page(records.read_all(), reruns)
+    assert reproduced.PAGE.read_text("utf-8") == reproduced.page(reruns)
+
+
+def test_records_of_a_recipe(tmp_path):
+    """The settings that differ from the recipe's, and the command that repeats it."""
+    (tmp_path / "members").mkdir()
+    published = recipes.find_recipe("lightxml/wiki10-31k").member("bert").settings
+    config = treetop.make("lightxml").config.with_stored(published)
+    kept = {name: value_text(value) for name, value in config.changed().items()}
+    kept |= {"transformer.encoder": "somewhere/minilm", "epochs": "10"}
+    (tmp_path / "members" / "bert.json").write_text(json.dumps(kept))
+    numbers = reproduction("bert", 40.0)["numbers"]
+    results = {"recipe": {"name": "lightxml/wiki10-31k"}, "measured": {"bert": numbers}, "differences": []}
+    (tmp_path / "results.json").write_text(json.dumps(results))
+    (record,) = reproduced.records_of(tmp_path, "some-data", "a machine", STAMP)
+    assert record["settings"] == {"transformer.encoder": "minilm", "epochs": "10"}
+    assert record["command"] == (
+        "treetop reproduce lightxml/wiki10-31k some-data --single bert --encoder minilm --set epochs=10"
+    )
+    text = reproduced.page({"some-data": [record]})
+    assert "| bert | 40.00 | 30.00 | 30.00 | 30.00 | 30.00 | 30.00 | 360 |" in text
 
 
 def test_committed_records_say_where_they_are_from():

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from statistics import fmean, stdev
 
@@ -21,7 +21,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import drawing
 import records
-from common import machine, provenance
+import reproduced
+from common import machine, provenance, record_files
 from common.options import parser_for
 from common.tables import markdown
 from records import Record, Runs
@@ -42,6 +43,10 @@ percentages on the test texts, with the standard deviation (±) where several se
 time from texts in memory to the model; *texts/s* the speed of the first prediction, of all test texts in one
 call; *GB on the GPU* the peak of allocated memory. A single run says little: P@1 varies by a few tenths of a
 point from seed to seed.
+
+The rows *as published* have the settings of a paper's [recipe](recipes.md), its first member alone, with
+MiniLM-L6 in place of the paper's encoder. Several were trained at once, so they have no times;
+[Recipes on other data](reproduced.md) has the whole ensembles.
 
     treetop compare FOLDER --methods all --set encoder=DIR --seeds N --report out/
     python bench/league/league.py --add out/runs DATA
@@ -68,15 +73,27 @@ def main() -> None:
         where = options.machine or machine.describe_hardware()
         records.add(Path(folder), records.RECORDS / f"{name}.jsonl", where, provenance.now())
     sets = records.read_all()
-    options.output.write_text(page(sets), "utf-8")
+    options.output.write_text(page(sets, record_files.read_all(reproduced.SUBJECT)), "utf-8")
     drawing.draw(sets, options.output.with_suffix(".svg"))
 
 
-def page(sets: dict[str, Runs]) -> str:
+def page(sets: dict[str, Runs], recipes: Mapping[str, list[Record]]) -> str:
+    """``recipes`` are the records of recipes on each data set."""
     parts = [INTRODUCTION, "![P@1 against seconds of training and of prediction](league.svg)"]
     for name, runs in sets.items():
-        parts.append(f"## {name}\n\n{markdown(HEAD, (row(method, found) for method, found in runs.items()))}")
+        published = {
+            record["method"]: record for record in recipes.get(name, ()) if reproduced.is_first(record)
+        }
+        rows = []
+        for method, found in runs.items():
+            rows.append(row(method, found))
+            if method in published:
+                rows.append(published_row(published[method]))
+        parts.append(f"## {name}\n\n{markdown(HEAD, rows)}")
         parts.append(origins(name, runs))
+        if published:
+            commands = [f"- {provenance.measured([record])}" for record in published.values()]
+            parts.append("\n".join(["The rows as published:", "", *commands]))
         missing = [method for method in SINGLE_METHODS if method not in runs]
         if missing:
             parts.append(f"Not measured: {', '.join(missing)}.")
@@ -97,6 +114,15 @@ def row(method: str, runs: list[Record]) -> list[str]:
         f"{gigabytes:.1f}" if gigabytes else "",
         f"{mean('model MB'):,.0f}",
     ]
+
+
+def published_row(record: Record) -> list[str]:
+    numbers = record["numbers"]
+    metrics = (reproduced.number(numbers, metric) for metric in METRICS)
+    megabytes = f"{1000 * numbers['model GB']:,.0f}"
+    changes = [f"`{name}={value}`" for name, value in reproduced.own_settings(record).items() if value]
+    title = ", ".join([f"{record['method']}, as published", *changes])
+    return [title, *metrics, "1", "", "", "", megabytes]
 
 
 def page_of(method: str) -> str:
