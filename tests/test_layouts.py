@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import json
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from scipy import sparse
 
 import treetop
+from small_data import topic_texts
 from treetop.data import Dataset, describe, read, write
 from treetop.errors import DataError, UserError
 
@@ -473,6 +475,21 @@ def test_fewer_labels_are_left_than_were_asked_for():
         labels=data.labels, X=data.X, Y=data.Y, excluded=np.array([[1, 1, 1], [1, 0, 0], [0, 0, 0]])
     )
     assert model.predict(excluded, 2).counts.tolist() == [0, 2, 2]
+
+
+def test_validation_in_training_leaves_out_excluded_pairs():
+    """The first label of every text is excluded, so the network must rank more than k."""
+    train = Dataset.from_texts(*topic_texts(80, seed=0))
+    texts = Dataset.from_texts(*topic_texts(20, seed=1))
+    pairs = np.arange(len(texts.labels)) == texts.Y.toarray().argmax(axis=1)[:, None]
+    held_out = dataclasses.replace(texts, excluded=sparse.csr_matrix(pairs, dtype=np.float32))
+    model = treetop.make("kim-cnn", epochs=1, device="cpu", threads=1, max_length=16)
+    model.fit(train, validation=held_out)
+    measured = model.evaluate(held_out)
+    (epoch,) = model.training_log["epochs"]
+    assert {name: epoch[name] for name in ("P@1", "P@5", "nDCG@5")} == pytest.approx(
+        {name: measured[name] for name in ("P@1", "P@5", "nDCG@5")}
+    )
 
 
 def test_the_report_says_how_many_pairs_are_excluded():

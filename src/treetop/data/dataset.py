@@ -304,6 +304,12 @@ class Dataset:
             label_features=features,
         )
 
+    def depth_for(self, k: int, labels: Strings) -> int:
+        """How many of ``labels`` to rank, so that ``k`` are left without the excluded ones."""
+        pairs = self.excluded_among(labels)
+        most = 0 if pairs is None else int(np.diff(pairs.indptr).max())
+        return min(k + most, len(labels))
+
     def excluded_among(self, labels: Strings) -> sparse.csr_matrix | None:
         """Pairs of an example and one of ``labels`` that are excluded, if there are any."""
         if self.excluded is None or not self.excluded_pairs:

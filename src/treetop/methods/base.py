@@ -170,8 +170,7 @@ class Method(ABC):
             raise DataError(f"k is {k} but the model knows only {len(known):,} labels: lower k")
         dataset = self.input_set(inputs, text)
         pairs = dataset.excluded_among(known)
-        depth = int(k) if pairs is None else min(int(k) + int(np.diff(pairs.indptr).max()), len(known))
-        predictions = self._score(dataset, depth, self.calibration, **options)
+        predictions = self._score(dataset, dataset.depth_for(int(k), known), self.calibration, **options)
         if pairs is not None:
             predictions = predictions.without(pairs).top(int(k))
         return predictions if threshold is None else predictions.above(threshold)

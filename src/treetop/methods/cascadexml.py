@@ -114,7 +114,8 @@ class CascadeXML(NeuralMethod):
             )
         if max(taps) > encoder.depth:
             raise ConfigError(
-                f"taps: there is no layer {max(taps)}, the encoder has {encoder.depth}: lower taps"
+                f"taps: there is no layer {max(taps)}, the encoder has {encoder.depth}: lower them, or leave"
+                " taps out (taps=) for the published layers, scaled to the encoder"
             )
         head = CascadeHead(
             encoder.width,

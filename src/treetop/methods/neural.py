@@ -219,9 +219,10 @@ class NeuralMethod(Method):
         metrics = tuple(dict.fromkeys(("P", "nDCG", name)))
         assert validation.texts is not None
         examples = self._examples(validation.texts)
+        depth = validation.depth_for(max(ks), self.known_labels)
 
         def validate() -> Metrics:
-            ranked = self._rank_by_network(examples, min(max(ks), len(self.used)))
+            ranked = self._rank_by_network(examples, depth)
             predictions = Predictions(*ranked, self.known_labels, validation.ids)
             return evaluate(predictions, validation, train=train, ks=ks, metrics=metrics)
 
