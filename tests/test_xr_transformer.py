@@ -63,6 +63,22 @@ def test_levels_from_coarse_to_fine(train):
     assert tuning(train, lowest=1).levels == [2]
 
 
+@pytest.mark.parametrize(("method", "nodes"), [("xr-transformer", 2), ("x-transformer", 3)])
+def test_the_mean_of_the_losses(train, method, nodes):
+    """In a first step on all texts, it is their sum divided by the number of clusters."""
+    own = {"epochs": 1, "batch_size": 80, "transformer.dropout": 0.0}
+    if method == "x-transformer":
+        own = {name: QUICK[name] for name in ("encoder", "max_length", "threads", "device")} | own
+        own["clusters"] = nodes
+    else:
+        own = QUICK | own
+    losses = [
+        treetop.make(method, **own, reduction=reduction).fit(train).training_log["epochs"][0]["loss"]
+        for reduction in ("sum", "mean")
+    ]
+    assert losses[1] == pytest.approx(losses[0] / nodes, rel=1e-5)
+
+
 def test_a_shortlist_holds_the_true_parents_and_the_ranked_ones(train):
     made = tuning(train)
     count = len(train)

@@ -9,7 +9,8 @@ For each level t of a label tree, from coarse to fine:
 
 As in the released code, R̂ is R for positives and 1 for negatives, λ is 0, and the initial head is solved
 with C = 100. With ``alpha`` it is as in the paper: R̂_il = R_il / Σ_j R_ij for positives, and α for negatives.
-``penalty`` is λ; the initial head then has C = 1 / (2 λ).
+``penalty`` is λ; the initial head then has C = 1 / (2 λ). ``reduction=mean`` divides the sum over l by the
+number of l with M_il ≠ 0, as the released code does.
 
 Linear rankers on [TF-IDF ; φ], which see more of a text than the encoder, select the nodes for the next
 level.
@@ -187,6 +188,7 @@ class LevelTuning:
                 self.tree.sizes[level],
                 self.config.loss,
                 parents,
+                reduction=self.config.reduction,
                 scale=self.config.alpha or 1.0,
                 penalty=self.config.penalty / self.X.shape[0],
             )

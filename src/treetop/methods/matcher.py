@@ -1,6 +1,8 @@
 """`Matcher`: scores label clusters by a linear head on a fine-tuned encoder, for X-Transformer.
 
 min  Σ_i Σ_k max(0, 1 - (2 M_ik - 1) g(x_i, k))²,    g(x, k) = w_k · φ(x) + b_k
+
+``reduction=mean`` divides it by the number of clusters, as Eq. 3 of the paper does.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from ..neural.text_encoder import TextEncoder
 from ..neural.training import OnEpoch, TrainingProgress
 from ..ranked import Ranked
 from .fine_tuning import TrainingTask
-from .network_config import NetworkConfig
+from .network_config import JoinedFeaturesConfig
 from .node_validation import NodeValidation, best_nodes
 
 
@@ -41,7 +43,7 @@ class Matcher:
         encoder: TextEncoder,
         tokens: Tokens,
         clusters: sparse.csr_matrix,
-        config: NetworkConfig,
+        config: JoinedFeaturesConfig,
         device: torch.device,
         *,
         loss: str,
@@ -55,7 +57,7 @@ class Matcher:
         ``clusters``: M above, texts × clusters; ``steps``: optimizer steps, 0: the epochs of the settings.
         """
         with using_threads(threads), seeded(config.seed, device):
-            network = EncoderNetwork(encoder.encoder, clusters.shape[1], loss)
+            network = EncoderNetwork(encoder.encoder, clusters.shape[1], loss, reduction=config.reduction)
             first = encoder.weights().values()
             basis = (*tokens, clusters.indptr, clusters.indices, *first, training_settings(config))
             if validation is not None:

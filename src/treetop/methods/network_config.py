@@ -178,6 +178,12 @@ class JoinedFeaturesConfig(NetworkConfig):
 
     batch_size: int = setting(256, "texts per optimizer step", at_least=1)
     max_length: int = setting(128, "maximum tokens read per text", at_least=1)
+    reduction: str = setting(
+        "sum",
+        "loss of a text in fine-tuning: sum over the clusters that are scored for it, or their mean, as in "
+        "the released code",
+        choices=REDUCTIONS,
+    )
     tfidf: TfidfConfig = part(USUAL_TFIDF, "TF-IDF features of the texts")
     use: str = setting("both", "features of the rankers", choices=("both", "tfidf", "vectors"))
     transformer: EncoderConfig = part(EncoderConfig(), "the pretrained transformer")
