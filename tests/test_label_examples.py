@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 import treetop
 from test_contract import topic_texts
-from treetop import Dataset, Ensemble
+from treetop import Dataset, Ensemble, Strings
 from treetop.data.held_out import held_out_rows
 from treetop.errors import ConfigError, DataError, ModelError
 
@@ -34,6 +36,21 @@ def test_every_label_that_occurs_and_has_a_letter_is_an_example():
     assert list(unused.with_label_examples().texts)[2:] == ["a"]
     with pytest.raises(DataError, match="label_examples needs labelled texts"):
         Dataset.from_matrices(np.eye(2), np.eye(2)).with_label_examples()
+
+
+def test_features_of_labels_are_examples():
+    """Of labels that occur and have features; next to texts, both are added."""
+    Y = np.array([[1, 0, 0], [0, 1, 1.0]])
+    own = np.array([[0.5, 0, 0], [0, 0, 0], [0, 0, 2]])
+    data = Dataset(labels=Strings.of("abc"), X=np.eye(2, 3), Y=Y, label_features=own)
+    more = data.with_label_examples()
+    assert more.texts is None and more.X.toarray().tolist() == [[1, 0, 0], [0, 1, 0], [0.5, 0, 0], [0, 0, 2]]
+    assert more.Y.toarray().tolist() == [*Y.tolist(), [1, 0, 0], [0, 0, 1]]
+    assert list(more.example_rows()) == [0, 1]
+    both = dataclasses.replace(data, texts=Strings.of(["one", "two"])).with_label_examples()
+    assert list(both.texts) == ["one", "two", "a", "c"] and both.X.shape == (4, 3)
+    model = treetop.make("xr-linear", label_examples=True, leaf_size=2).fit(data)
+    assert model.predict(np.array([[0, 0, 1.0]]), k=1)[0][0].label == "c"
 
 
 def test_they_are_never_held_out(data):

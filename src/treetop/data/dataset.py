@@ -352,23 +352,33 @@ class Dataset:
         )
 
     def with_label_examples(self) -> Dataset:
-        """Adds the text of every label that occurs as one more example of that label, after all others.
+        """Adds every label that occurs as one more example of itself, after all others.
 
-        A label without a text uses its name; texts without a letter are left out.
+        Its text is the label's, or else its name; its features are those of `label_features`. Labels whose
+        text has no letter, or without features, are left out.
         """
-        if self.texts is None or self.Y is None or self.X is not None:
-            raise DataError(f"{self.source}: label_examples needs labelled texts; turn it off for other data")
+        if self.Y is None or (self.X is not None and self.label_features is None):
+            raise DataError(
+                f"{self.source}: label_examples needs labelled texts, or features of the labels where the"
+                " examples have features; turn it off for other data"
+            )
         if self.label_rows is not None:
             return self
-        names = self.label_texts or self.labels
-        added = [label for label in np.flatnonzero(self.label_counts) if _has_letter(names[int(label)])]
+        names, X = self.label_texts or self.labels, self.X
+        added = np.flatnonzero(self.label_counts)
+        if self.texts is not None:
+            added = added[[_has_letter(names[int(label)]) for label in added]]
+        if X is not None and self.label_features is not None:
+            added = added[np.diff(self.label_features.indptr)[added] > 0]
+            X = sparse.vstack([X, self.label_features[added]], format="csr")
         Y = sparse.csr_matrix(
             (np.ones(len(added), np.float32), added, np.arange(len(added) + 1)),
             shape=(len(added), len(self.labels)),
         )
         return dataclasses.replace(
             self,
-            texts=Strings.of([*self.texts, *names.take(np.array(added, np.int64))]),
+            texts=None if self.texts is None else Strings.of([*self.texts, *names.take(added)]),
+            X=X,
             Y=sparse.vstack([self.Y, Y], format="csr"),
             relevance=None if self.relevance is None else sparse.vstack([self.relevance, Y], format="csr"),
             weights=None if self.weights is None else np.append(self.weights, np.ones(len(added))),

@@ -69,7 +69,9 @@ class MethodConfig(Config):
         0.1, "share of the examples held out for calibration", above=0, at_most=0.5
     )
     label_examples: bool = setting(
-        False, "use the labels' own texts (--label-texts, else their names) as training examples too"
+        False,
+        "use the labels' own texts (--label-texts, else their names), or their features where the examples "
+        "have features, as training examples too",
     )
 
 
