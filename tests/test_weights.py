@@ -421,6 +421,24 @@ def test_train_reads_weights(tmp_path, run):
     assert failed.code == 2 and "neighbours cannot weigh training examples" in failed.err
 
 
+def test_tune_and_compare_read_weights(tmp_path, run):
+    """Here texts of two labels have no weight."""
+    texts, labels = topic_texts(80, seed=0)
+    weights = [0.0 if {"baking", "chess"} & {*names} else 1.0 for names in labels]
+    data = Dataset.from_texts(texts, labels)
+    write(data.with_weights(weights=weights)[:60], tmp_path / "a.jsonl")
+    write(data[60:], tmp_path / "test.jsonl")
+    model = treetop.XRLinear(threads=1).fit(texts[:60], labels[:60], sample_weight=weights[:60])
+    weighed = model.evaluate(data[60:])["P@1"]
+    assert weighed != treetop.XRLinear(threads=1).fit(texts[:60], labels[:60]).evaluate(data[60:])["P@1"]
+    files = [tmp_path / "a.jsonl", "--weight", "weight", "--threads", "1"]
+    test = ["--seeds", 1, "--test", tmp_path / "test.jsonl", "--json"]
+    compared = json.loads(run("compare", *files, "--methods", "xr-linear", *test).out)
+    assert compared["variants"][0]["figures"]["P@1"]["mean"] == pytest.approx(weighed)
+    failed = run("tune", *files, "--method", "neighbours", "--trials", 1, "--study", tmp_path / "study.db")
+    failed.sentence(2, "neighbours cannot weigh training examples")
+
+
 def test_bad_weights():
     X, Y, R = small_problem()
     for given, message in (

@@ -23,6 +23,7 @@ from .options import (
     Propensity,
     Settings,
     Threads,
+    Weight,
     holds_splits,
     parse_settings,
 )
@@ -108,6 +109,7 @@ def compare(
         ),
     ] = None,
     group: Group = None,
+    weight: Weight = None,
     label_texts: LabelTexts = None,
     propensity: Propensity = "0.55,1.5",
     jobs: Annotated[
@@ -154,7 +156,7 @@ def compare(
     if relative_to is not None and relative_to not in [item.name for item in variants]:
         names = ", ".join(item.name for item in variants)
         raise ConfigError(f"--relative-to: there is no variant {relative_to!r}; choose from {names}")
-    train, held_out = _read_data(data, test, validation, group, label_texts, reading)
+    train, held_out = _read_data(data, test, validation, group, weight, label_texts, reading)
     comparison = run_comparison(
         variants,
         train,
@@ -208,6 +210,7 @@ def _read_data(
     test: Path | None,
     validation: float | None,
     group: str | None,
+    weight: str | None,
     label_texts: Path | None,
     reading: LabelledReading,
 ) -> tuple[Dataset, Dataset]:
@@ -218,7 +221,7 @@ def _read_data(
         raise ConfigError("--test and --validation cannot be combined: give one of them")
     if test is None and validation is None and holds_splits(data, reading.format):
         test = data
-    train = reading.read(data, usual_split="train", group=group, label_texts=label_texts)
+    train = reading.read(data, usual_split="train", group=group, weight=weight, label_texts=label_texts)
     if test is not None:
         return train, reading.read_beside(test, "test")
     fraction = HELD_OUT if validation is None else validation

@@ -25,6 +25,7 @@ from .options import (
     Seed,
     Settings,
     Threads,
+    Weight,
     both_helps,
     given,
     parse_settings,
@@ -77,6 +78,7 @@ def tune(
         str, typer.Option(metavar="FRACTION|FILE", help="Share of DATA to validate on, or a validation set.")
     ] = "0.2",
     group: Group = None,
+    weight: Weight = None,
     metric: Annotated[str, typer.Option(metavar="NAME@K", help="Metric to maximise: P@1, nDCG@5, …")] = "P@1",
     sampler: Annotated[
         str,
@@ -129,7 +131,7 @@ def tune(
     check_output(study)
     fixed = training_settings(method, parse_settings(settings), threads=threads, seed=seed, device=device)
     searched = parse_space(space)
-    examples = reading.read(data, usual_split="train", group=group, label_texts=label_texts)
+    examples = reading.read(data, usual_split="train", group=group, weight=weight, label_texts=label_texts)
     tuning = search(
         method,
         examples,
