@@ -74,6 +74,9 @@ def test_the_members_and_their_ensemble(finished, train, test):
         assert own["P@1"] == one.numbers["P@1"] and own["nDCG@5"] == pytest.approx(one.numbers["nDCG@5"])
         assert 0 < one.numbers["training hours"] < 1 and 0 < one.numbers["model GB"] < 0.1
     assert [member.config.linear.level_costs[-1] for member in members[:2]] == ["2/4", "2/1"]
+    for one in measured[:3]:
+        assert one.facts["training"].startswith("1 epoch, last loss ")
+        assert one.facts["training"].endswith("% of the steps")
     together = treetop.Ensemble(members, rule="softmax").predict(test, k=5)
     combined = measured[3].predictions.top(5)
     assert np.array_equal(together.indices, combined.indices)

@@ -36,6 +36,7 @@ from ..predictions import Predictions
 from ..progress import step
 from ..ranked import Ranked
 from ..recipes import ENSEMBLE
+from ..units import counted
 from .plan import Plan, PlannedMember
 
 if TYPE_CHECKING:
@@ -227,7 +228,17 @@ def _facts(member: PlannedMember, manifest: Mapping[str, Any]) -> dict[str, str]
         "changed settings": changed or "none",
         "trained on": f"{data['examples']:,} {data['input']} of {data['source']}",
         "labels": f"{data['labels']:,} ({data['labels_used']:,} with training texts)",
+        **_training_facts(data.get("training")),
     }
+
+
+def _training_facts(log: Mapping[str, Any] | None) -> dict[str, str]:
+    """Of a network: how often the loss was logged, its last value, and how many steps were clipped."""
+    if not log or not log["epochs"]:
+        return {}
+    clipped = f", gradients clipped in {log['clipped']:.0%} of the steps" if "clipped" in log else ""
+    last = log["epochs"][-1]["loss"]
+    return {"training": f"{counted(len(log['epochs']), 'epoch')}, last loss {last:.3g}{clipped}"}
 
 
 def _predict(model: Method, test: Dataset) -> tuple[Predictions, float]:
