@@ -10,9 +10,9 @@ has one model in memory at a time.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-import shutil
 import time
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -80,8 +80,8 @@ def reproduce(
             try:
                 _train(plan, member, train, folder, machine, resume=resume)
             except ConfigError:
-                if not begun and not measured:  # nothing was trained with the rejected settings
-                    shutil.rmtree(folder, ignore_errors=True)
+                if not begun:
+                    _remove_unused(folder)
                 raise
             measured.append(_measure(plan, member, train, test, folder, machine))
     if plan.rule:
@@ -105,10 +105,19 @@ def _begin(plan: Plan, folder: Path, digest: str, *, resume: bool) -> None:
                     f"{folder}: holds a run with other {key}: repeat its command, or name another --output"
                 )
         return
-    if folder.exists() and any(folder.iterdir()):
+    # Another process may be writing the plan now, under a hidden name.
+    if folder.exists() and any(not item.name.startswith(".") for item in folder.iterdir()):
         raise ConfigError(f"{folder}: is not empty and holds no earlier run: name another --output")
     folder.mkdir(parents=True, exist_ok=True)
     _write_json(path, content)
+
+
+def _remove_unused(folder: Path) -> None:
+    """Removes the folder if no member was begun, by this process or another."""
+    with contextlib.suppress(OSError):
+        (folder / "members").rmdir()
+        (folder / PLAN).unlink()
+        folder.rmdir()
 
 
 def _keep_settings(member: PlannedMember, path: Path) -> bool:
@@ -163,10 +172,6 @@ def _train(
 
     target = _model_folder(folder, member.name)
     target.parent.mkdir(exist_ok=True)
-    kept = target.with_name(f"{member.name}.json")
-    new = _keep_settings(member, kept)
-    if (target / store.MANIFEST).exists():
-        return
     config = member.config
     if member.needs is not None:
         config = config.replace_settings({"index_encoder": str(_model_folder(folder, member.needs))})
@@ -174,6 +179,10 @@ def _train(
         {name: value for name, value in machine.items() if config.has_setting(name)}
     )
     model = method_class(member.method)(config)
+    kept = target.with_name(f"{member.name}.json")
+    new = _keep_settings(member, kept)
+    if (target / store.MANIFEST).exists():
+        return
     unfinished = target.with_name(f"{member.name}.unfinished")
     resumed = resume and unfinished.exists()
     began = time.monotonic()
