@@ -278,7 +278,7 @@ def test_records_of_a_recipe(tmp_path):
         "treetop reproduce lightxml/wiki10-31k some-data --single bert --encoder minilm --set epochs=10"
     )
     text = reproduced.page({"some-data": [record]})
-    assert "| bert | 40.00 | 30.00 | 30.00 | 30.00 | 30.00 | 30.00 | 360 |" in text
+    assert "|  | bert | 40.00 | 30.00 | 30.00 | 30.00 | 30.00 | 30.00 | 360 |" in text
 
 
 def test_committed_records_say_where_they_are_from():

@@ -134,25 +134,23 @@ def page(sets: dict[str, list[Record]]) -> str:
         for name in dict.fromkeys(record["recipe"] for record in records):
             found = [record for record in records if record["recipe"] == name]
             parts.append(f"### {name}")
-            parts.append(table(found))
+            parts.append(table(data, found))
             parts.append(provenance.measured({record["command"]: record for record in found}.values()))
     return "\n\n".join(parts) + "\n"
 
 
-def table(found: list[Record]) -> str:
-    """The published ensemble, the measured one, and its members."""
+def table(data: str, found: list[Record]) -> str:
+    """The published ensemble, the measured one, and its members; the first cell is for pages that quote."""
     recipe = find_recipe(found[0]["recipe"])
     rows = [*published(recipe, {record["member"] for record in found})]
     for record in sorted(found, key=lambda record: record["member"] != ENSEMBLE):
         numbers = record["numbers"]
-        rows.append(
-            [
-                record["member"],
-                *(number(numbers, name) for name in METRICS),
-                f"{3600 * numbers['training hours']:.0f}",
-            ]
-        )
-    return markdown(["", *METRICS, SECONDS], rows)
+        metrics = (number(numbers, name) for name in METRICS)
+        rows.append([record["member"], *metrics, f"{3600 * numbers['training hours']:.0f}"])
+    names = [f"{recipe.method}, {data}", *[""] * (len(rows) - 1)]
+    return markdown(
+        ["", "model", *METRICS, SECONDS], ([name, *row] for name, row in zip(names, rows, strict=True))
+    )
 
 
 def published(recipe: Recipe, names: set[str]) -> Iterator[list[str]]:
