@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 import stat
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +24,7 @@ from test_store import example
 from treetop import checkpoints, durable, locks, store
 from treetop.data import Dataset
 from treetop.data.files import Output
+from treetop.errors import ModelError
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="locks and folders differ on Windows")
 
@@ -263,3 +265,72 @@ def test_a_disk_that_cannot_synchronise_folders(root, monkeypatch):
         out.text(root / "a" / "b" / "out").write("whole")
     durable.remove(root / "a")
     assert not list(root.iterdir())
+
+
+# -- several processes ---------------------------------------------------------------------------------------
+
+
+def test_a_reserved_folder_is_rejected_at_once(root, capsys, tmp_path):
+    data = tmp_path / "train.jsonl"
+    data.write_text('{"text": "bread", "labels": ["baking"]}\n{"text": "sail", "labels": ["sailing"]}\n')
+    assert call(capsys, "train", data, "--model", root / "m", "--method", "xr-linear").code == 0
+    (root / "link").symlink_to(root / "m")
+    commands = [
+        ("train", data, "--model", root / "m"),
+        ("train", data, "--model", root / "link"),
+        ("tune", data, "--method", "xr-linear", "--model", root / "m"),
+        ("update", root / "m", data),
+        ("calibrate", root / "m", data),
+        ("ensemble", root / "m", tmp_path / "a", tmp_path / "b"),
+        ("demo", "--keep", root / "m"),
+        ("import", root / "m", "--model", root / "m"),
+    ]
+    before = sorted(path.name for path in root.iterdir())
+    with store.reserved(root / "m"):
+        for command in commands:
+            name = str(command[3]) if command[0] == "train" else str(root / "m")
+            call(capsys, *command).sentence(2, f"{name}: another process", "wait until it ends")
+        with store.reserved(root / "other"):
+            pass
+    assert sorted(path.name for path in root.iterdir()) == before
+    with store.reserved(root / "m"):
+        pass
+
+
+def test_a_reservation_leaves_nothing_and_may_be_impossible(root, monkeypatch):
+    with store.reserved(root / "deep" / "er" / "m"):
+        assert (root / "deep" / "er" / ".m.lock").exists()
+    assert not list(root.iterdir())
+    (root / "file").write_text("")
+    with store.reserved(root / "file" / "m"):  # saving will say so
+        pass
+    monkeypatch.setattr(locks, "try_lock", lambda handle: None)
+    with store.reserved(root / "m"), store.reserved(root / "m"):
+        pass
+    assert [path.name for path in root.iterdir()] == ["file"]
+
+
+HOLDS = """
+import sys, time
+from treetop import store
+from treetop.data.files import Output
+with store.reserved(sys.argv[1] + "/m"), Output() as out:
+    out.text(__import__("pathlib").Path(sys.argv[1]) / "out").write("half")
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.process
+def test_locks_end_with_their_process(root):
+    with subprocess.Popen([sys.executable, "-c", HOLDS, root], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"held\n"
+        with pytest.raises(ModelError, match="another process"), store.reserved(root / "m"):
+            pass
+        with Output() as out:
+            out.text(root / "out").write("whole")
+        assert len(list(root.glob(".out.*.tmp"))) == 1
+        process.kill()
+    with store.reserved(root / "m"), Output() as out:
+        out.text(root / "out").write("again")
+    assert [path.name for path in root.iterdir()] == ["out"]
