@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -334,3 +335,33 @@ def test_locks_end_with_their_process(root):
     with store.reserved(root / "m"), Output() as out:
         out.text(root / "out").write("again")
     assert [path.name for path in root.iterdir()] == ["out"]
+
+
+WAITS = """
+import pathlib, sys, time
+from treetop.cli.main import main
+from treetop.predictions import Predictions
+def lines(self, ascii_only):
+    yield "half"
+    print("writing", flush=True)
+    time.sleep(60)
+Predictions._json_lines = lines
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.process
+def test_sigterm_removes_what_was_being_written(root, tmp_path, capsys):
+    data = tmp_path / "train.jsonl"
+    data.write_text('{"text": "bread", "labels": ["baking"]}\n{"text": "sail", "labels": ["sailing"]}\n')
+    model = tmp_path / "m"
+    assert call(capsys, "train", data, "--model", model, "--method", "xr-linear").code == 0
+    command = [sys.executable, "-c", WAITS, "predict", model, data, "--output", root / "out.jsonl"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"writing\n"
+        assert len(list(root.iterdir())) == 1
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 143
+    assert errors.decode().splitlines()[-1] == "treetop: terminated"
+    assert not list(root.iterdir())
