@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shutil
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -20,6 +22,7 @@ import treetop
 from commands import call
 from conftest import planted
 from disk import State, Tree, recording, write
+from system_calls import traced
 from test_checkpoints import SETTINGS, stopped_before_last_level
 from test_store import example
 from treetop import checkpoints, durable, locks, store
@@ -266,6 +269,42 @@ def test_a_disk_that_cannot_synchronise_folders(root, monkeypatch):
         out.text(root / "a" / "b" / "out").write("whole")
     durable.remove(root / "a")
     assert not list(root.iterdir())
+
+
+# -- feedback ------------------------------------------------------------------------------------------------
+
+FEEDBACK = """
+import asyncio, os, sys
+from pathlib import Path
+from treetop.serve.feedback import Feedback, FeedbackStore
+async def session():
+    store = FeedbackStore(Path(sys.argv[1]) / "f.sqlite")
+    for _ in range(2):
+        await store.add([Feedback("m", "1", "text", [], [], [], ["label"])])
+        os.write(1, b"acknowledged")
+    store.close()
+for _ in range(2):
+    asyncio.run(session())
+"""
+
+
+@pytest.mark.process
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+def test_acknowledged_feedback_is_on_disk(root, tmp_path):
+    states = traced(FEEDBACK, root, tmp_path / "calls.txt")
+    assert states[-1][1] == 4
+
+    def entries(root: Path) -> int:
+        with contextlib.closing(sqlite3.connect(root / "f.sqlite")) as connection:
+            connection.execute("PRAGMA synchronous=OFF")
+            if not connection.execute("SELECT name FROM sqlite_master").fetchall():
+                return 0
+            return int(connection.execute("SELECT COUNT(*) FROM feedback").fetchone()[0])
+
+    for acknowledged in range(5):
+        during = [state for state, printed in states if printed == acknowledged]
+        killed, lost = after_each(during, tmp_path / "replay", entries)
+        assert acknowledged <= min(*killed, *lost) and max(*killed, *lost) <= acknowledged + 1
 
 
 # -- several processes ---------------------------------------------------------------------------------------

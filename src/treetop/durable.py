@@ -135,8 +135,9 @@ def _remove_if_abandoned(path: Path) -> None:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         try:
             locked = locks.try_lock(handle)
-            if locked or (locked is None and is_old(path)):
-                if sys.platform == "win32":  # cannot delete open files
+            windows = sys.platform == "win32"  # unlocks files before it renames them, and keeps open ones
+            if (locked and not windows) or (locked is not False and is_old(path)):
+                if windows:
                     os.close(handle)
                     handle = -1
                 path.unlink()
