@@ -37,12 +37,12 @@ int main() {
     CHECK(is(flaw({0, 2, 3}, {3, 1, 5}, 5, Order::any), columns, 1));
 
     // The first flawed row is named, whatever the number of threads.
-    std::vector<std::int64_t> pointers{0};
+    std::vector<std::int64_t> starts{0};
     std::vector<std::int32_t> ids;
     for (int row = 0; row < 50000; ++row) {
         ids.push_back(row == 30000 || row == 9000 || row == 45000 ? 8 : 7);
-        pointers.push_back(static_cast<std::int64_t>(ids.size()));
+        starts.push_back(static_cast<std::int64_t>(ids.size()));
     }
-    for (int threads : {1, 2, 5}) CHECK(is(flaw(pointers, ids, 8, Order::ascending, threads), columns, 9000));
+    for (int threads : {1, 2, 5}) CHECK(is(flaw(starts, ids, 8, Order::ascending, threads), columns, 9000));
     return finish();
 }
