@@ -154,3 +154,13 @@ def test_no_matrix_enters_the_core_unchecked():
         if name not in ("hits", "print_xmc", "combine"):  # which rely on no number of columns
             with pytest.raises(ValueError, match="a matrix is not valid: the columns of row 0"):
                 call(np.array([0, 1]), ids, ones)
+
+
+def test_no_texts_enter_the_core_unchecked():
+    model = treetop.XRLinear(threads=1).fit(*topic_texts(60, seed=0))
+    native = model.features.tfidf._native
+    letters = np.frombuffer(b"flour yeast", np.uint8)
+    assert len(native.transform(letters, np.array([0, 5, 11]), 1)[0]) == 3
+    for offsets in ([0, 500], [5, 0], [-3, 5], [0, 11, 5]):
+        with pytest.raises(ValueError, match="offsets must ascend inside the buffer"):
+            native.transform(letters, np.array(offsets), 1)
