@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
 
 class TreetopError(Exception):
     """Base of all errors that treetop raises itself. The message is one sentence that says where and why."""
@@ -32,6 +35,42 @@ class MissingExtraError(UserError, ImportError):
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an extra that is not installed: pip install 'treetop-xmc[{extra}]'")
+
+
+class MachineError(TreetopError):
+    """The machine cannot read or write a file that may be intact: too few descriptors, no permission, …"""
+
+
+_MACHINE_FAULTS = {
+    errno.EMFILE: "too many open files: raise the limit of file descriptors (ulimit -n)",
+    errno.ENFILE: "too many open files on this machine: close other programs",
+    errno.EACCES: "no permission: change the permissions of the file or its folder, or the user",
+    errno.EPERM: "no permission: change the permissions of the file or its folder, or the user",
+    errno.ENOSPC: "the disk is full: free some space",
+    errno.EDQUOT: "the disk quota is used up: free some space",
+    errno.EROFS: "the file system is read-only: choose another folder",
+    errno.EIO: "the disk reports an input/output error: check the disk, or copy the file from elsewhere",
+    errno.ESTALE: "the file system no longer has the file: mount it again",
+    errno.ENOMEM: "not enough memory: close other programs",
+    errno.ETIMEDOUT: "the file system does not answer: try again later",
+}
+"""What the operating system says of itself rather than of the content of a file."""
+
+
+def machine_fault(error: BaseException, path: str | os.PathLike[str] | None = None) -> MachineError | None:
+    """The error for an `OSError` that says nothing about the content of a file; None for any other."""
+    if not isinstance(error, OSError) or error.errno not in _MACHINE_FAULTS:
+        return None
+    place = path if path is not None else error.filename
+    named = "" if place is None else f"{os.fsdecode(place)}: "
+    return MachineError(f"{named}{_MACHINE_FAULTS[error.errno]}")
+
+
+def raise_machine_fault(error: BaseException, path: str | os.PathLike[str] | None = None) -> None:
+    """Raises the error of `machine_fault`, if it is one."""
+    fault = machine_fault(error, path)
+    if fault is not None:
+        raise fault from error
 
 
 class DataWarning(UserWarning):

@@ -26,8 +26,8 @@ import numpy.typing as npt
 import xxhash
 
 from . import __version__
-from .arrays import write_array
-from .errors import ModelError, TreetopError
+from .arrays import UNREADABLE, write_array
+from .errors import ModelError, TreetopError, raise_machine_fault
 
 FORMAT = "treetop-model"
 VERSION = 4
@@ -118,18 +118,21 @@ def _open_arrays(
             arrays[name] = opened[source]
             continue
         path = folder / source[0]
-        if path.resolve().parent.parent != home:
-            raise ModelError(f"{folder}: {name} points outside the model folder; use a model that you trust")
-        if not path.is_file():
-            raise ModelError(f"{folder}: the file {entry['file']} is missing; {_COPY_AGAIN}")
         try:
+            if path.resolve().parent.parent != home:
+                raise ModelError(
+                    f"{folder}: {name} points outside the model folder; use a model that you trust"
+                )
+            if not path.is_file():
+                raise ModelError(f"{folder}: the file {entry['file']} is missing; {_COPY_AGAIN}")
             if verify and _checksum(path) != entry["checksum"]:
                 raise ModelError(
                     f"{folder}: the file {entry['file']} is damaged (its checksum does not match);"
                     f" {_COPY_AGAIN}"
                 )
             arrays[name] = opened[source] = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (ValueError, OSError, EOFError):
+        except UNREADABLE as error:
+            raise_machine_fault(error, path)
             raise ModelError(f"{folder}: the file {entry['file']} is damaged; {_COPY_AGAIN}") from None
     return arrays
 
@@ -137,16 +140,17 @@ def _open_arrays(
 def read_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
     """The manifest without the arrays, checked for kind and version."""
     path = Path(folder) / MANIFEST
-    if not path.is_file():
-        reason = "there is no such folder" if not Path(folder).exists() else f"it has no {MANIFEST}"
-        raise ModelError(f"{folder} is not a model folder: {reason}")
     try:
+        if not path.is_file():
+            reason = "there is no such folder" if not Path(folder).exists() else f"it has no {MANIFEST}"
+            raise ModelError(f"{folder} is not a model folder: {reason}")
         manifest = json.loads(path.read_text("utf-8"))
         kind, version = manifest["format"], manifest["version"]
         complete = isinstance(version, int) and all(
             isinstance(manifest[key], kind_of) for key, kind_of in _MANIFEST_FIELDS.items()
         )
-    except (ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise_machine_fault(error, path)
         raise ModelError(f"{path} is damaged: it is not a model manifest; {_COPY_AGAIN}") from None
     if kind != FORMAT or not complete:
         raise ModelError(f"{path} is damaged: it is not a model manifest; {_COPY_AGAIN}")
