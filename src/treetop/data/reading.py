@@ -58,8 +58,9 @@ def read(
         chosen = recognise_input(source) if named is None else named
         _check_options(source, chosen, options)
         dataset: Dataset = chosen.module.read(source, options)
-    for X in filter(lambda matrix: matrix is not None, (dataset.X, dataset.label_features)):
-        check_declared(FEATURES, X.shape[1], X.nnz, source.name)
+    for X in (dataset.X, dataset.label_features):
+        if X is not None:
+            check_declared(FEATURES, X.shape[1], X.nnz, source.name)
     return dataset if label_texts is None else _with_label_texts(dataset, label_texts)
 
 

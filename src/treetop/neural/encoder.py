@@ -18,7 +18,7 @@ import transformers
 from torch import Tensor, nn
 from torch.func import functional_call
 from torch.overrides import TorchFunctionMode
-from transformers.utils import is_flash_attn_2_available
+from transformers.utils.import_utils import is_flash_attn_2_available
 
 from ..errors import ModelError, machine_fault
 from .batches import Batch
