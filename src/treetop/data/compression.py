@@ -50,7 +50,7 @@ def decompressed(stream: io.BufferedReader, name: str) -> io.BufferedReader:
     else:
         return stream
     counted = _Counted(stream)
-    return io.BufferedReader(_Bounded(decoder(io.BufferedReader(counted)), counted, name), 1 << 16)
+    return io.BufferedReader(_Bounded(decoder(io.BufferedReader(counted, 1 << 16)), counted, name), 1 << 16)
 
 
 def compressing(stream: BinaryIO, name: str) -> BinaryIO:
