@@ -163,11 +163,11 @@ def test_links_in_a_circle(tmp_path, capsys):
 
 
 FAULTS = {
-    errno.EMFILE: "too many open files",
-    errno.ENFILE: "too many open files on this machine",
-    errno.EACCES: "no permission",
-    errno.EIO: "input/output error",
-    errno.ENOSPC: "the disk is full",
+    errno.EMFILE: "Too many open files: raise the limit of file descriptors",
+    errno.ENFILE: "Too many open files in system: close other programs",
+    errno.EACCES: "Permission denied: change the permissions",
+    errno.EIO: "Input/output error: check the disk",
+    errno.ENOSPC: "No space left on device: free some space",
 }
 
 
@@ -208,7 +208,7 @@ def test_too_few_descriptors_for_a_model(tmp_path):
     os.close(spare)
     resource.setrlimit(resource.RLIMIT_NOFILE, (spare, before[1]))
     try:
-        with pytest.raises(TreetopError, match="too many open files: raise the limit of file descriptors"):
+        with pytest.raises(TreetopError, match="Too many open files: raise the limit of file descriptors"):
             store.load(tmp_path / "model")
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)

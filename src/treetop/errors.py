@@ -41,29 +41,29 @@ class MachineError(TreetopError):
     """The machine cannot read or write a file that may be intact: too few descriptors, no permission, …"""
 
 
-_MACHINE_FAULTS = {
-    errno.EMFILE: "too many open files: raise the limit of file descriptors (ulimit -n)",
-    errno.ENFILE: "too many open files on this machine: close other programs",
-    errno.EACCES: "no permission: change the permissions of the file or its folder, or the user",
-    errno.EPERM: "no permission: change the permissions of the file or its folder, or the user",
-    errno.ENOSPC: "the disk is full: free some space",
-    errno.EDQUOT: "the disk quota is used up: free some space",
-    errno.EROFS: "the file system is read-only: choose another folder",
-    errno.EIO: "the disk reports an input/output error: check the disk, or copy the file from elsewhere",
-    errno.ESTALE: "the file system no longer has the file: mount it again",
-    errno.ENOMEM: "not enough memory: close other programs",
-    errno.ETIMEDOUT: "the file system does not answer: try again later",
+_REMEDIES = {
+    errno.EMFILE: "raise the limit of file descriptors (ulimit -n)",
+    errno.ENFILE: "close other programs",
+    errno.EACCES: "change the permissions of the file or its folder, or the user",
+    errno.EPERM: "change the permissions of the file or its folder, or the user",
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "free some space",
+    errno.EROFS: "choose another folder",
+    errno.EIO: "check the disk, or copy the file from elsewhere",
+    errno.ESTALE: "mount the file system again",
+    errno.ENOMEM: "close other programs",
+    errno.ETIMEDOUT: "try again later",
 }
-"""What the operating system says of itself rather than of the content of a file."""
+"""Remedies for what the operating system says of itself rather than of the content of a file."""
 
 
 def machine_fault(error: BaseException, path: str | os.PathLike[str] | None = None) -> MachineError | None:
     """The error for an `OSError` that says nothing about the content of a file; None for any other."""
-    if not isinstance(error, OSError) or error.errno not in _MACHINE_FAULTS:
+    if not isinstance(error, OSError) or error.errno not in _REMEDIES:
         return None
     place = path if path is not None else error.filename
     named = "" if place is None else f"{os.fsdecode(place)}: "
-    return MachineError(f"{named}{_MACHINE_FAULTS[error.errno]}")
+    return MachineError(f"{named}{os.strerror(error.errno)}: {_REMEDIES[error.errno]}")
 
 
 def raise_machine_fault(error: BaseException, path: str | os.PathLike[str] | None = None) -> None:
