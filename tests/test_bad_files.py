@@ -18,6 +18,7 @@ import treetop
 from treetop import store
 from treetop.cli.main import main
 from treetop.data import read, write
+from treetop.data.formats.parts import lines_or_latin
 from treetop.errors import DataError, MachineError, ModelError, TreetopError
 from treetop.store import Stored
 
@@ -235,6 +236,15 @@ def test_plain_texts_and_label_names_with_a_mark(tmp_path):
     data = treetop.Dataset.from_matrices(np.eye(2), np.eye(2), labels=[MARK + "a", "b"])
     write(data, tmp_path / "p", format="pecos")
     assert list(read(tmp_path / "p").labels) == [MARK + "a", "b"]
+
+
+def test_lines_in_latin_that_are_compressed_or_too_long(tmp_path, monkeypatch):
+    path = tmp_path / "label_map.txt.xz"
+    path.write_bytes(lzma.compress(b"b\r\ncaf\xe9"))
+    assert list(lines_or_latin(path)) == ["b", "café"]
+    monkeypatch.setenv("TREETOP_LIMITS", "line=3")
+    with pytest.raises(DataError, match="longer than the limit of 3 bytes"):
+        lines_or_latin(path)
 
 
 def test_a_mark_before_the_first_line_is_still_dropped(tmp_path):

@@ -27,7 +27,7 @@ import xxhash
 
 from . import __version__
 from .arrays import UNREADABLE, write_array
-from .errors import ModelError, TreetopError, raise_machine_fault
+from .errors import MachineError, ModelError, TreetopError, raise_machine_fault
 
 FORMAT = "treetop-model"
 VERSION = 4
@@ -86,7 +86,7 @@ def load(folder: str | os.PathLike[str], *, verify: bool = True) -> Stored:
     manifest = read_manifest(folder)
     try:
         arrays = _open_arrays(folder, manifest["arrays"], verify)
-    except ModelError:
+    except (ModelError, MachineError):
         if _written(folder) == written:
             raise
         return load(folder, verify=verify)  # the model was replaced while it was being read
