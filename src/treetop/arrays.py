@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import struct
 import tokenize
 import zipfile
@@ -17,7 +18,7 @@ from .errors import ModelError
 UNREADABLE = (
     *(OSError, EOFError, MemoryError, OverflowError, RuntimeError),
     *(ValueError, TypeError, LookupError, AttributeError, SyntaxError),
-    *(tokenize.TokenError, struct.error, zlib.error, zipfile.BadZipFile),
+    *(tokenize.TokenError, struct.error, zlib.error, lzma.LZMAError, zipfile.BadZipFile),
 )
 """What numpy and scipy raise for a file of arrays that is damaged, or is none."""
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
 
 class TreetopError(Exception):
     """Base of all errors that treetop raises itself. The message is one sentence that says where and why."""
@@ -32,6 +35,42 @@ class MissingExtraError(UserError, ImportError):
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an extra that is not installed: pip install 'treetop-xmc[{extra}]'")
+
+
+class MachineError(TreetopError):
+    """The machine cannot read or write a file that may be intact: too few descriptors, no permission, …"""
+
+
+_REMEDIES = {
+    errno.EMFILE: "raise the limit of file descriptors (ulimit -n)",
+    errno.ENFILE: "close other programs",
+    errno.EACCES: "change the permissions of the file or its folder, or the user",
+    errno.EPERM: "change the permissions of the file or its folder, or the user",
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "free some space",
+    errno.EROFS: "choose another folder",
+    errno.EIO: "check the disk, or copy the file from elsewhere",
+    errno.ESTALE: "mount the file system again",
+    errno.ENOMEM: "close other programs",
+    errno.ETIMEDOUT: "try again later",
+}
+"""Remedies for what the operating system says of itself rather than of the content of a file."""
+
+
+def machine_fault(error: BaseException, path: str | os.PathLike[str] | None = None) -> MachineError | None:
+    """The error for an `OSError` that says nothing about the content of a file; None for any other."""
+    if not isinstance(error, OSError) or error.errno not in _REMEDIES:
+        return None
+    place = path if path is not None else error.filename
+    named = "" if place is None else f"{os.fsdecode(place)}: "
+    return MachineError(f"{named}{os.strerror(error.errno)}: {_REMEDIES[error.errno]}")
+
+
+def raise_machine_fault(error: BaseException, path: str | os.PathLike[str] | None = None) -> None:
+    """Raises the error of `machine_fault`, if it is one."""
+    fault = machine_fault(error, path)
+    if fault is not None:
+        raise fault from error
 
 
 class DataWarning(UserWarning):

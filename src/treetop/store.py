@@ -25,9 +25,9 @@ import numpy.typing as npt
 import xxhash
 
 from . import __version__, durable, locks
-from .arrays import write_array
+from .arrays import UNREADABLE, write_array
 from .digests import file_digest
-from .errors import ModelError, TreetopError
+from .errors import MachineError, ModelError, TreetopError, raise_machine_fault
 from .machine import is_main_process
 
 FORMAT = "treetop-model"
@@ -107,7 +107,7 @@ def load(folder: str | os.PathLike[str], *, verify: bool = True) -> Stored:
     manifest = read_manifest(folder)
     try:
         arrays = _open_arrays(folder, manifest["arrays"], verify)
-    except ModelError:
+    except (ModelError, MachineError):
         if _written(folder) == written:
             raise
         return load(folder, verify=verify)  # the model was replaced while it was being read
@@ -139,18 +139,21 @@ def _open_arrays(
             arrays[name] = opened[source]
             continue
         path = folder / source[0]
-        if path.resolve().parent.parent != home:
-            raise ModelError(f"{folder}: {name} points outside the model folder; use a model that you trust")
-        if not path.is_file():
-            raise ModelError(f"{folder}: the file {entry['file']} is missing; {_COPY_AGAIN}")
         try:
+            if path.resolve().parent.parent != home:
+                raise ModelError(
+                    f"{folder}: {name} points outside the model folder; use a model that you trust"
+                )
+            if not path.is_file():
+                raise ModelError(f"{folder}: the file {entry['file']} is missing; {_COPY_AGAIN}")
             if verify and file_digest(path) != entry["checksum"]:
                 raise ModelError(
                     f"{folder}: the file {entry['file']} is damaged (its checksum does not match);"
                     f" {_COPY_AGAIN}"
                 )
             arrays[name] = opened[source] = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (ValueError, OSError, EOFError):
+        except UNREADABLE as error:
+            raise_machine_fault(error, path)
             raise ModelError(f"{folder}: the file {entry['file']} is damaged; {_COPY_AGAIN}") from None
     return arrays
 
@@ -158,16 +161,17 @@ def _open_arrays(
 def read_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
     """The manifest without the arrays, checked for kind and version."""
     path = Path(folder) / MANIFEST
-    if not path.is_file():
-        reason = "there is no such folder" if not Path(folder).exists() else f"it has no {MANIFEST}"
-        raise ModelError(f"{folder} is not a model folder: {reason}")
     try:
+        if not path.is_file():
+            reason = "there is no such folder" if not Path(folder).exists() else f"it has no {MANIFEST}"
+            raise ModelError(f"{folder} is not a model folder: {reason}")
         manifest = json.loads(path.read_text("utf-8"))
         kind, version = manifest["format"], manifest["version"]
         complete = isinstance(version, int) and all(
             isinstance(manifest[key], kind_of) for key, kind_of in _MANIFEST_FIELDS.items()
         )
-    except (ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise_machine_fault(error, path)
         raise ModelError(f"{path} is damaged: it is not a model manifest; {_COPY_AGAIN}") from None
     if kind != FORMAT or not complete:
         raise ModelError(f"{path} is damaged: it is not a model manifest; {_COPY_AGAIN}")

@@ -41,11 +41,22 @@ class Strings(Sequence[str]):
     @classmethod
     def numbers(cls, count: int) -> Strings:
         """The numbers "0", "1", …, as names of ``count`` items without names."""
-        joined = "".join(map(str, range(count))).encode()
-        digits = np.char.str_len(np.arange(count).astype(np.str_)) if count else np.zeros(0, np.int64)
+        lengths = np.ones(count, np.int8)
+        power = 10
+        while power < count:
+            lengths[power:] += 1
+            power *= 10
         offsets = np.zeros(count + 1, np.int64)
-        np.cumsum(digits, out=offsets[1:])
-        return cls(np.frombuffer(joined, np.uint8), offsets)
+        np.cumsum(lengths, dtype=np.int64, out=offsets[1:])
+        buffer = np.empty(int(offsets[-1]), np.uint8)
+        first = 0
+        while first < count:  # a block of numbers with as many digits
+            digits = int(lengths[first])
+            last = min(first + (1 << 16), 10**digits, count)
+            numbers = np.arange(first, last)[:, None] // 10 ** np.arange(digits)[::-1] % 10
+            buffer[offsets[first] : offsets[last]] = (numbers + ord("0")).ravel()
+            first = last
+        return cls(buffer, offsets)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

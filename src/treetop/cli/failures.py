@@ -17,7 +17,7 @@ from typing import Any
 
 import typer
 
-from ..errors import TreetopError
+from ..errors import TreetopError, machine_fault
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
@@ -69,6 +69,8 @@ def _explain(error: BaseException) -> tuple[str, int]:
         return "interrupted", INTERRUPTED
     if isinstance(error, MemoryError):
         return "not enough memory: close other programs, or use less data or smaller settings", 1
+    if (fault := machine_fault(error)) is not None:
+        return str(fault), fault.exit_code
     if isinstance(error, OSError) and error.strerror:
         place = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
         return f"{place}{error.strerror}", 2 if isinstance(error, _USER_CAN_FIX) else 1

@@ -8,7 +8,7 @@ import itertools
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from itertools import islice
 from pathlib import Path
@@ -17,11 +17,13 @@ from typing import BinaryIO, TextIO, cast
 
 from .. import durable
 from ..durable import NewFile
-from ..errors import DataError
+from ..errors import DataError, raise_machine_fault
+from ..limits import LINE
 from ..strings import Strings
 from .compression import DAMAGED, SUFFIXES, compressing, decompressed
 
-_BOM = b"\xef\xbb\xbf"
+_MARK = "\ufeff"
+_BOM = _MARK.encode()
 
 
 class Input:
@@ -61,11 +63,7 @@ class Input:
     def unpacked(self) -> Path | io.BytesIO:
         """For libraries that read files themselves: the path, or the content of a compressed file."""
         path = self.file_path()
-        return (
-            path
-            if self._opened() is self._file
-            else io.BytesIO(b"".join(self._pieces(io.BufferedReader.read)))
-        )
+        return path if self._opened() is self._file else io.BytesIO(b"".join(self._pieces(-1)))
 
     def first_line(self) -> str:
         """The first line that is not blank, for recognising the format; `lines` still yields it."""
@@ -79,31 +77,45 @@ class Input:
         """Lines without their ends, which are kept for `lines`."""
         for number in itertools.count():
             if number == len(self._seen):
-                line = next(self._pieces(io.BufferedReader.readline), b"")
+                line = next(self._pieces(), b"")
                 if not line:
                     return
+                self._check_length(len(line), number + 1)
                 self._seen.append(line)
             text = self._seen[number].removeprefix(_BOM if number == 0 else b"")
             yield text.decode(errors="replace").rstrip("\r\n")
 
     def lines(self, *, keep_ends: bool = False) -> Iterator[tuple[int, str]]:
         """Every line with its number from 1. Only LF and CR LF end a line; a byte order mark is dropped."""
-        for number, line in enumerate(self._unread(io.BufferedReader.readline), 1):
+        longest = LINE.most
+        for number, line in enumerate(self._unread(), 1):
+            if len(line) > longest:
+                self._check_length(len(line), number)
             text = self.decoded(line.removeprefix(_BOM) if number == 1 else line, number)
             yield number, text if keep_ends else text.removesuffix("\n").removesuffix("\r")
 
     def blocks(self, size: int = 1 << 24) -> Iterator[bytearray]:
         """The lines that `lines` has not yielded, as bytes: whole lines, about ``size`` bytes at a time."""
         block = bytearray()
-        for piece in self._unread(lambda stream: stream.read(size)):
+        for piece in self._unread(size):
             end = piece.rfind(b"\n") + 1
             block += memoryview(piece)[:end]
             if end:
                 yield block
                 block = bytearray()
             block += memoryview(piece)[end:]
+            self._check_length(len(block))
         if block:
             yield block
+
+    def _check_length(self, length: int, number: int = 0) -> None:
+        if length > LINE.most:
+            which = f" line {number}: is longer" if number else ": a line is longer"
+            raise LINE.exceeded(
+                f"{self.name}{which} than the limit of {LINE.most:,} bytes",
+                10 * LINE.most,
+                "end each example with a line break",
+            )
 
     def decoded(self, line: bytes, number: int) -> str:
         """A line as text, which must be UTF-8."""
@@ -115,16 +127,19 @@ class Input:
                 f"{self.name} line {number}: not valid UTF-8 ({found}); save it as UTF-8"
             ) from None
 
-    def _unread(self, read: Callable[[io.BufferedReader], bytes]) -> Iterator[bytes]:
+    def _unread(self, size: int | None = None) -> Iterator[bytes]:
         """The lines that `first_line` has read, and then the rest."""
         while self._seen:
             yield self._seen.popleft()
-        yield from self._pieces(read)
+        yield from self._pieces(size)
 
-    def _pieces(self, read: Callable[[io.BufferedReader], bytes]) -> Iterator[bytes]:
+    def _pieces(self, size: int | None = None) -> Iterator[bytes]:
+        """Lines, of which one that is too long comes in pieces; with a ``size``, so many bytes at a time."""
+        longest = min(LINE.most, sys.maxsize - 1) + 1
         try:
+            stream = self._opened()
             # Not `yield from` the stream: a generator that is not exhausted closes what it yields from.
-            while piece := read(self._opened()):
+            while piece := stream.readline(longest) if size is None else stream.read(size):
                 yield piece
         except EOFError:
             raise DataError(f"{self.name}: the compressed file is truncated; fetch it again") from None
@@ -133,6 +148,7 @@ class Input:
                 f"{self.name}: the compressed file is damaged ({error}); fetch it again"
             ) from None
         except OSError as error:
+            raise_machine_fault(error, self.name)
             raise DataError(f"{self.name}: cannot be read ({error.strerror or error})") from None
 
     def _opened(self) -> io.BufferedReader:
@@ -140,12 +156,25 @@ class Input:
             if self.path is None:
                 standard = cast(io.BufferedReader, sys.stdin.buffer)
                 self._stream = decompressed(
-                    standard if hasattr(standard, "peek") else io.BufferedReader(standard)
+                    standard if hasattr(standard, "peek") else io.BufferedReader(standard), self.name
                 )
             else:
                 self._file = cast(io.BufferedReader, self.file_path().open("rb", buffering=1 << 16))
-                self._stream = decompressed(self._file)
+                self._stream = decompressed(self._file, self.name)
         return self._stream
+
+
+class _Text(io.TextIOWrapper):
+    """Puts a byte order mark before a text that begins with U+FEFF, as `Input` drops one at the start."""
+
+    _begun = False
+
+    def write(self, text: str, /) -> int:
+        if not self._begun and text:
+            self._begun = True
+            if text[0] == _MARK:
+                super().write(_MARK)
+        return super().write(text)
 
 
 class Output:
@@ -188,7 +217,7 @@ class Output:
         return self._open.enter_context(compressing(file, path.name))
 
     def text(self, path: Path) -> TextIO:
-        return self._open.enter_context(io.TextIOWrapper(self.binary(path), encoding="utf-8", newline="\n"))
+        return self._open.enter_context(_Text(self.binary(path), encoding="utf-8", newline="\n"))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

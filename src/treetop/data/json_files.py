@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ..errors import ModelError
+from ..errors import ModelError, raise_machine_fault
 
 COPY_AGAIN = "copy the folder again"
 
@@ -17,6 +17,7 @@ def read_object(path: Path, inside: str | None = None) -> dict[str, Any]:
         content = json.loads(path.read_text("utf-8"))
         found = content if inside is None else content[inside]
     except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+        raise_machine_fault(error, path)
         reason = error.strerror if isinstance(error, OSError) else error
         raise ModelError(f"{path}: cannot be read ({reason}); {COPY_AGAIN}") from None
     if not isinstance(found, dict):

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from ..errors import ConfigError, DataError
+from ..limits import FEATURES, check_declared
 from .compression import without_suffix
 from .dataset import Dataset
 from .files import Input
@@ -57,6 +58,9 @@ def read(
         chosen = recognise_input(source) if named is None else named
         _check_options(source, chosen, options)
         dataset: Dataset = chosen.module.read(source, options)
+    for X in (dataset.X, dataset.label_features):
+        if X is not None:
+            check_declared(FEATURES, X.shape[1], X.nnz, source.name)
     return dataset if label_texts is None else _with_label_texts(dataset, label_texts)
 
 

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..data.json_files import COPY_AGAIN, read_object
-from ..errors import ModelError
+from ..errors import ModelError, raise_machine_fault
 from ..strings import Strings
 from .tfidf import Tfidf, TfidfConfig
 
@@ -139,5 +139,6 @@ def _lines(path: Path) -> list[tuple[int, str]]:
         if rest or int(lines[0]) != len(lines) - 1:
             raise ValueError("it does not have as many lines as its first line says")
     except (OSError, LookupError, ValueError) as error:
+        raise_machine_fault(error, path)
         raise ModelError(f"{path}: cannot be read ({error}); {COPY_AGAIN}") from None
     return list(enumerate(lines[1:], 2))

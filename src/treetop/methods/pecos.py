@@ -24,7 +24,7 @@ from ..data import Dataset
 from ..data.files import read_lines
 from ..data.json_files import COPY_AGAIN, read_object
 from ..data.labels import distinct_names
-from ..errors import DataError, ModelError
+from ..errors import DataError, ModelError, raise_machine_fault
 from ..features.pecos_tfidf import read_pecos_tfidf
 from ..features.text_features import TextFeatures
 from ..linear import Forest
@@ -128,6 +128,7 @@ def _names(folder: Path, given: Iterable[str] | os.PathLike[str] | None, count: 
             if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
                 raise ValueError("it is not a list of strings")
         except (OSError, ValueError, RecursionError) as error:
+            raise_machine_fault(error, path)
             raise ModelError(f"{path}: cannot be read ({error}); {COPY_AGAIN}") from None
         names, where = Strings.of(items), str(path)
     else:

@@ -18,11 +18,13 @@ import transformers
 from torch import Tensor, nn
 from torch.func import functional_call
 from torch.overrides import TorchFunctionMode
+from transformers.utils.import_utils import is_flash_attn_2_available
 
-from ..errors import ModelError
+from ..errors import ModelError, machine_fault
 from .batches import Batch
 from .encoder_config import EncoderConfig
 from .int8 import with_int8_layers
+from .stored_shape import check_sizes, reduced
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -179,7 +181,8 @@ class Encoder(nn.Module):
 
     def description(self) -> dict[str, npt.NDArray]:
         """The configuration of the transformer, without its weights."""
-        described = json.dumps({"config": self.transformer.config.to_dict(), "padding": self.padding})
+        shape = reduced(self.transformer.config.to_dict())
+        described = json.dumps({"config": shape, "padding": self.padding})
         return {"config": np.frombuffer(described.encode(), np.uint8)}
 
 
@@ -215,12 +218,25 @@ def rebuilt(config: EncoderConfig, arrays: Mapping[str, npt.NDArray]) -> Encoder
     """An encoder with the configuration of `Encoder.description`, whose weights must be loaded next."""
     try:
         described: dict[str, Any] = json.loads(np.ascontiguousarray(arrays["config"]).tobytes())
-        shape = transformers.AutoConfig.for_model(**described["config"])
+        fields = reduced(described["config"])
+        check_sizes(fields)
+        shape = transformers.AutoConfig.for_model(**fields)
         with _WithoutRandomWeights():
-            transformer: Any = transformers.AutoModel.from_config(shape, **attention_of(config))  # type: ignore[no-untyped-call]
+            transformer: Any = transformers.AutoModel.from_config(shape, **_local_attention(config))  # type: ignore[no-untyped-call]
         return Encoder(transformer.float(), config, int(described["padding"]))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ModelError(f"the encoder of the model is damaged ({error}): retrain the model") from None
+    except ModelError:
+        raise
+    except Exception as error:  # whatever the code of a family raises for a shape that it cannot have
+        if isinstance(error, MemoryError) or machine_fault(error) is not None:
+            raise
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise ModelError(f"the encoder of the model is damaged ({reason}): retrain the model") from None
+
+
+def _local_attention(config: EncoderConfig) -> dict[str, str]:
+    """`attention_of`, or the default where transformers would download a kernel for it."""
+    downloads = config.attention == "flash_attention_2" and not is_flash_attn_2_available()
+    return {} if downloads else attention_of(config)
 
 
 def attention_of(config: EncoderConfig) -> dict[str, str]:

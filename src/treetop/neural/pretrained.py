@@ -36,7 +36,9 @@ def pretrained(config: EncoderConfig, longest: int) -> tuple[Encoder, Tokenizer]
     name = config.encoder
     local = Path(name).expanduser()
     place = str(local) if local.is_dir() else name
-    here = {"local_files_only": True} if local.is_dir() or hub_is_out_of_reach() else {}
+    here = {"trust_remote_code": False}  # else transformers asks at the terminal
+    if local.is_dir() or hub_is_out_of_reach():
+        here["local_files_only"] = True
     try:
         with _quietly():
             tokenizer = transformers.AutoTokenizer.from_pretrained(place, use_fast=True, **here)

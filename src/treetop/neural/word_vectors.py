@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..data.files import Input
-from ..errors import ConfigError, DataError
+from ..errors import ConfigError, DataError, raise_machine_fault
 
 LARGEST = 1e18
 """Larger numbers are errors: the standard deviation of such vectors would exceed float32."""
@@ -94,6 +94,7 @@ def _of_tensors(path: Path, places: dict[str, int]) -> Vectors:
     try:
         tables = [table for table in load_file(path).values() if table.ndim == 2]
     except (OSError, SafetensorError) as error:
+        raise_machine_fault(error, path)
         raise DataError(f"{path}: the vectors cannot be read ({error}): choose another file") from None
     names = _words_of_table(path)
     if len(tables) != 1 or len(tables[0]) != len(names):
@@ -117,15 +118,17 @@ def _words_of_table(path: Path) -> list[str]:
         if plain.is_file():
             return plain.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
+        raise_machine_fault(error, plain)
         raise DataError(f"{plain}: the words cannot be read ({error}): replace the file") from None
     try:
         numbers = json.loads(tokenizer.read_text("utf-8"))["model"]["vocab"]
         return sorted(numbers, key=numbers.__getitem__)
-    except OSError:
+    except OSError as error:
+        raise_machine_fault(error, tokenizer)
         raise DataError(
             f"{path}: no vocab.txt or tokenizer.json next to it: add the file that lists its words"
         ) from None
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise DataError(
             f"{tokenizer}: is not a tokenizer with a vocabulary: add a vocab.txt instead"
         ) from None

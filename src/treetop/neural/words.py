@@ -17,7 +17,7 @@ import torch
 from torch import nn
 
 from ..config import Config, setting
-from ..errors import ConfigError, DataError
+from ..errors import ConfigError, DataError, raise_machine_fault
 from ..features import Tfidf, TfidfConfig
 from ..strings import Strings
 from .batches import PADDING
@@ -152,6 +152,7 @@ def _terms_in_file(path: Path, tfidf: Tfidf) -> npt.NDArray[np.int32]:
     try:
         words = set(path.read_text("utf-8").split())
     except (OSError, UnicodeDecodeError) as error:
+        raise_machine_fault(error, path)
         raise DataError(
             f"{path}: the vocabulary cannot be read ({error}): give a UTF-8 file with one word per line"
         ) from None

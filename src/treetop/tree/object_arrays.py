@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..arrays import UNREADABLE
-from ..errors import DataError
+from ..errors import DataError, raise_machine_fault
 
 _KINDS = "iuU"
 """Elements: whole numbers, or strings."""
@@ -49,6 +49,7 @@ def read_lists(path: Path) -> list[list[Any]]:
             rows = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
         return [_listed(row) for row in _items(rows)]
     except (*UNREADABLE, pickle.UnpicklingError) as error:
+        raise_machine_fault(error, path)
         raise DataError(
             f"{path}: not an array of lists of labels ({error}); write it with numpy.save"
         ) from None

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import DataError, raise_machine_fault
 from ..sparse import read_npz
 from ..strings import Strings
 from .chains import tree_of_chain
@@ -49,7 +49,8 @@ def read_tree(path: str | os.PathLike[str], labels: Strings, source: str = "the 
 def _chain_files(folder: Path) -> list[Path]:
     try:
         length = json.loads((folder / _CHAIN).read_text("utf-8"))["len"]
-    except (OSError, ValueError, LookupError, TypeError):
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+        raise_machine_fault(error, folder / _CHAIN)
         length = None
     if not isinstance(length, int) or not 1 <= length <= 100:
         raise DataError(

@@ -8,8 +8,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from ...errors import DataError
+from ...limits import LABELS, check_declared
 from ...strings import Strings, StringsBuilder
 from ..dataset import Dataset
 from ..labels import LabelIndexer
@@ -105,6 +107,12 @@ class _AllOrNone:
 def check_labelled(name: str, pairs: int, need_labels: bool) -> None:
     if need_labels and not pairs:
         raise DataError(f"{name}: no example has a label; labelled examples are needed")
+
+
+def numbered_labels(Y: sparse.csr_matrix, name: str) -> Strings:
+    """ "0", "1", … as names of the columns that a header declares."""
+    check_declared(LABELS, Y.shape[1], Y.nnz, name)
+    return Strings.numbers(Y.shape[1])
 
 
 def label_sets(dataset: Dataset) -> Iterator[list[str]]:

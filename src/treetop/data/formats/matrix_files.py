@@ -7,6 +7,7 @@ columns from 0. An empty line is an empty row.
 from __future__ import annotations
 
 import re
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,12 @@ import numpy.typing as npt
 from scipy import sparse
 
 from ...arrays import UNREADABLE
-from ...errors import DataError
+from ...errors import DataError, raise_machine_fault
+from ...limits import ROWS, check_declared, check_decompressed
 from ...sparse import read_npz
 from ...units import counted
 from ..files import Input
-from .sparse_text import Sizes, check_rows_declared, read_rows
+from .sparse_text import LARGEST, Sizes, check_rows_declared, read_rows
 
 HEADER = re.compile(r"\s*([0-9]+)\s+([0-9]+)\s*")
 _ENTRIES = re.compile(r"\s*([0-9]+:[-+.0-9eE]+(\s+|$))*")
@@ -39,9 +41,10 @@ _COMPLAINTS = {
 def read_matrix(path: Path) -> sparse.csr_matrix:
     """The matrix of any such file, unchecked."""
     if path.suffix == ".npz":
-        return read_npz(path)
+        _check_archive(path)
+        return _narrow(read_npz(path), path)
     if path.suffix == ".npy":
-        return _sparse(_dense(path))
+        return _sparse(_narrow(_dense(path), path))
     with Input(path) as source:
         header = HEADER.fullmatch(next(source.lines(), (1, ""))[1])
         if header is None:
@@ -50,6 +53,32 @@ def read_matrix(path: Path) -> sparse.csr_matrix:
         sizes = Sizes(rows, columns, 0).checked(source.name)
         matrix, _ = read_rows(source, sizes, _COMPLAINTS, first_line=2)
     check_rows_declared(str(path), counted(rows, "row"), rows, matrix.shape[0])
+    return matrix
+
+
+def _check_archive(path: Path) -> None:
+    """Rejects sizes that only the file's directory or its ``shape`` has, before anything is unpacked."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            unpacked = sum(member.file_size for member in archive.infolist())
+        check_decompressed(unpacked, path.stat().st_size, str(path))
+        with np.load(path, allow_pickle=False) as arrays:
+            rows = int(arrays["shape"][0])
+            if rows > ROWS.most and arrays["format"].item() not in (b"csr", "csr"):
+                check_declared(ROWS, rows, len(arrays["data"]), str(path))
+    except DataError:
+        raise
+    except UNREADABLE as error:
+        raise_machine_fault(error, path)
+        return  # `read_npz` says what is wrong
+
+
+def _narrow(matrix: Any, path: Path) -> Any:
+    if max(matrix.shape) > LARGEST:
+        raise DataError(
+            f"{path}: declares {matrix.shape[0]:,} rows and {matrix.shape[1]:,} columns; there may be"
+            f" {LARGEST:,} of each"
+        )
     return matrix
 
 
@@ -96,6 +125,7 @@ def _dense(path: Path) -> npt.NDArray[Any]:
     try:
         array: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except UNREADABLE as error:
+        raise_machine_fault(error, path)
         raise DataError(f"{path}: not an array saved by numpy ({error})") from None
     if array.ndim != 2 or array.dtype.kind not in "fiub":
         raise DataError(

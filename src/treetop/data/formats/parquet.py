@@ -7,7 +7,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ...errors import DataError, MissingExtraError
+from ...errors import DataError, MissingExtraError, raise_machine_fault
+from ...limits import check_decompressed
 from ..dataset import Dataset
 from ..files import Input, Output
 from .examples import Examples, label_sets
@@ -21,11 +22,18 @@ _BATCH = 4096
 def read(source: Input, options: ReadOptions) -> Dataset:
     pyarrow, parquet = _pyarrow()
     content = source.unpacked()
+    size = content.stat().st_size if isinstance(content, Path) else content.getbuffer().nbytes
     try:
         with parquet.ParquetFile(content) as file:
-            return _read(source.name, file, options)
+            return _read(source.name, file, options, size)
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{source.name}: a string is not valid UTF-8 ({error.reason}); write it as UTF-8"
+        ) from None
     except (pyarrow.ArrowException, OSError) as error:
-        raise DataError(f"{source.name}: not a readable Parquet file ({error})") from None
+        raise_machine_fault(error, source.name)
+        reason = " ".join(str(error).split())
+        raise DataError(f"{source.name}: not a readable Parquet file ({reason})") from None
 
 
 def write(dataset: Dataset, path: Path, options: WriteOptions, output: Output) -> None:
@@ -48,15 +56,22 @@ def write(dataset: Dataset, path: Path, options: WriteOptions, output: Output) -
             file.write_batch(pyarrow.record_batch(arrays, schema=schema))
 
 
-def _read(name: str, file: Any, options: ReadOptions) -> Dataset:
+def _read(name: str, file: Any, options: ReadOptions, size: int) -> Dataset:
     there = file.schema_arrow.names
     columns = _Columns(name, there, options)
+    for column in columns.all:
+        if there.count(column) > 1:
+            raise DataError(
+                f"{name}: has {there.count(column)} columns named {column!r}; rename all but one of them"
+            )
     labels_type = None if columns.labels is None else file.schema_arrow.field(columns.labels).type
     cells = LabelCells(name) if _holds_strings(labels_type) else None
     examples = Examples(name, options.need_labels, unit="row")
-    row = 0
+    row = decoded = 0
     for batch in file.iter_batches(_BATCH, columns=columns.all):
-        values = {column: batch.column(column).to_pylist() for column in columns.all}
+        decoded += batch.nbytes
+        check_decompressed(decoded, size, name)
+        values = {column: _values(batch.column(column)) for column in columns.all}
         for at in range(batch.num_rows):
             row += 1
             examples.append(
@@ -103,11 +118,34 @@ class _Columns:
         self.all = list(dict.fromkeys(filter(None, wanted)))
 
 
+_STRINGS = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
+
+
 def _holds_strings(kind: Any) -> bool:
+    """Whether values are strings, or their bytes, as writers without a type of strings leave them."""
     pyarrow, _ = _pyarrow()
-    if kind is not None and pyarrow.types.is_dictionary(kind):
+    if kind is None:
+        return False
+    if pyarrow.types.is_dictionary(kind):
         kind = kind.value_type
-    return kind is not None and (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind))
+    return any(_is(kind, name) for name in _STRINGS) or pyarrow.types.is_fixed_size_binary(kind)
+
+
+def _is(kind: Any, name: str) -> bool:
+    pyarrow, _ = _pyarrow()
+    check = getattr(pyarrow.types, f"is_{name}", None)  # older versions lack views
+    return check is not None and bool(check(kind))
+
+
+def _values(column: Any) -> list[Any]:
+    """The values as Python objects, bytes as text."""
+    return [_text_of(value) for value in column.to_pylist()]
+
+
+def _text_of(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.decode()
+    return list(map(_text_of, value)) if isinstance(value, list) else value
 
 
 def _text(values: dict[str, list[Any]], columns: list[str], at: int, place: str) -> str:

@@ -42,7 +42,8 @@ def lines_or_latin(path: Path) -> Strings:
     try:
         return read_lines(path)
     except DataError:
-        lines = path.read_text("latin-1").split("\n")
+        with Input(path) as source:
+            lines = b"".join(source.blocks()).decode("latin-1").split("\n")
         return Strings.of(line.removesuffix("\r") for line in (lines if lines[-1] else lines[:-1]))
 
 

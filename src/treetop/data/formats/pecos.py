@@ -27,7 +27,7 @@ from ..dataset import Dataset
 from ..files import Input, Output, read_lines
 from ..labels import distinct_names
 from ..matrices import feature_matrix, label_matrix
-from .examples import check_labelled, one_line
+from .examples import check_labelled, numbered_labels, one_line
 from .matrix_files import binary_matrix, check_columns, read_matrix
 from .options import ReadOptions, WriteOptions
 from .parts import (
@@ -96,8 +96,12 @@ def read(source: Input, options: ReadOptions) -> Dataset:
     if Y is not None:
         check_labelled(str(Y_path), Y.nnz, options.need_labels)
     names = None if Y is None else _label_lines(home, columns, _NAMES)
+    if names is not None:
+        labels = distinct_names(names, source.name)
+    else:
+        labels = Strings.of([]) if Y is None else numbered_labels(Y, str(Y_path))
     return Dataset(
-        labels=Strings.numbers(columns) if names is None else distinct_names(names, source.name),
+        labels=labels,
         texts=texts,
         X=X,
         Y=Y,

@@ -17,14 +17,13 @@ from itertools import zip_longest
 from pathlib import Path
 
 from ...errors import DataError
-from ...strings import Strings
 from ...units import counted
 from ..compression import SUFFIXES
 from ..dataset import Dataset
 from ..files import Input, Output, with_any_suffix
 from ..matrices import feature_matrix, label_matrix
 from . import libsvm, xmc
-from .examples import Examples, check_labelled, check_one_word_labels, label_sets
+from .examples import Examples, check_labelled, check_one_word_labels, label_sets, numbered_labels
 from .matrix_files import binary_matrix, check_columns, read_matrix
 from .options import ReadOptions, WriteOptions
 from .parts import SHORT, Part, check_only_none, check_rows
@@ -77,7 +76,7 @@ def _with_labels(dataset: Dataset, path: Path, texts_path: Path, need_labels: bo
     Y = label_matrix(read_matrix(path), str(path))
     check_rows([Part(texts_path, len(dataset), "text"), Part(path, Y.shape[0])])
     check_labelled(str(path), Y.nnz, need_labels)
-    return dataclasses.replace(dataset, labels=Strings.numbers(Y.shape[1]), Y=Y)
+    return dataclasses.replace(dataset, labels=numbered_labels(Y, str(path)), Y=Y)
 
 
 def _with_features(dataset: Dataset, texts_path: Path, split: str) -> Dataset:

@@ -29,7 +29,7 @@ from ..dataset import Dataset
 from ..files import Input, read_lines
 from ..matrices import feature_matrix, label_matrix
 from . import xmc
-from .examples import check_labelled
+from .examples import check_labelled, numbered_labels
 from .fields import text_fields
 from .matrix_files import check_columns, read_matrix
 from .options import ReadOptions
@@ -130,7 +130,7 @@ class _Reader:
         label_features = self._label_features(X)
         check_rows(self._labels)
         return Dataset(
-            labels=Strings.numbers(Y.shape[1]),
+            labels=numbered_labels(Y, self._name),
             texts=texts,
             X=X,
             Y=Y,

@@ -23,7 +23,7 @@ from ...units import counted
 from ..dataset import Dataset
 from ..files import Input, Output
 from ..matrices import label_matrix
-from .examples import check_labelled
+from .examples import check_labelled, numbered_labels
 from .options import ReadOptions, WriteOptions
 from .sparse_text import Sizes, check_rows_declared, read_rows
 
@@ -41,7 +41,7 @@ COMPLAINTS = {
 def read(source: Input, options: ReadOptions) -> Dataset:
     X, Y = read_matrices(source)
     check_labelled(source.name, Y.nnz, options.need_labels)
-    return Dataset(labels=Strings.numbers(Y.shape[1]), X=X, Y=Y, source=source.name)
+    return Dataset(labels=numbered_labels(Y, source.name), X=X, Y=Y, source=source.name)
 
 
 def read_matrices(source: Input) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
