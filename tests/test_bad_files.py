@@ -179,6 +179,7 @@ def test_faults_of_the_machine_are_no_damage(tmp_path, monkeypatch, number, caps
     lines.write_text('{"text": "one", "labels": ["a"]}\n')
     for name in "XY":
         sparse.save_npz(tmp_path / f"{name}.trn.npz", sparse.eye(2, 2, format="csr"))
+    write(treetop.Dataset.from_matrices(np.eye(2), np.eye(2)), tmp_path / "a.arrays")
 
     def fails(*_, **__):
         raise OSError(number, os.strerror(number))
@@ -191,6 +192,10 @@ def test_faults_of_the_machine_are_no_damage(tmp_path, monkeypatch, number, caps
             with pytest.raises(MachineError, match=FAULTS[number]) as caught:
                 action()
             assert str(tmp_path) in str(caught.value) and "damaged" not in str(caught.value)
+    with monkeypatch.context() as patched:
+        patched.setattr("numpy.load", fails)
+        with pytest.raises(MachineError, match=FAULTS[number]):
+            read(tmp_path / "a.arrays")
     with monkeypatch.context() as patched:
         patched.setattr("pathlib.Path.open", fails)
         with pytest.raises(SystemExit) as ended:

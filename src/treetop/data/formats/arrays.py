@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ...arrays import write_array
-from ...errors import DataError
+from ...arrays import UNREADABLE, write_array
+from ...errors import DataError, raise_machine_fault
 from ...sparse import around, csr_arrays, structure_flaw
 from ...strings import Strings
 from ..dataset import Dataset
@@ -205,7 +205,8 @@ class _Arrays:
             array = np.load(path, mmap_mode="r", allow_pickle=False)
         except FileNotFoundError:
             raise DataError(f"{self._folder}: the file {file} is missing; {_CONVERT_AGAIN}") from None
-        except (ValueError, OSError, EOFError):
+        except UNREADABLE as error:
+            raise_machine_fault(error, path)
             raise DataError(f"{self._folder}: the file {file} is damaged; {_CONVERT_AGAIN}") from None
         if array.dtype != kind or array.ndim != 1:
             raise DataError(f"{self._folder}: {file} must be a list of {np.dtype(kind)}")
