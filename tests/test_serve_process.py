@@ -386,6 +386,69 @@ def test_pipelined_requests(server) -> None:
             received += chunk
 
 
+def test_pipelined_requests_wait_for_their_client(server) -> None:
+    """A client that pipelines without reading costs neither much memory nor other clients' time."""
+    one = b"GET /v1/models/small/card HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    before = server.resident()
+    with contextlib.ExitStack() as stack:
+        for _ in range(40):
+            connection = stack.enter_context(socket.socket())
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.connect(("127.0.0.1", server.port))
+            connection.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                connection.send(one * 5000)
+        slowest = 0.0
+        for _ in range(20):
+            began = time.monotonic()
+            assert server.ask("GET", "/healthz")[0] == 200
+            slowest = max(slowest, time.monotonic() - began)
+        # Parsed ahead, the requests took 10 s and 5 KB each.
+        assert slowest < 2 and server.resident() - before < 60e6
+
+
+def test_pipelined_requests_cut_anywhere(server) -> None:
+    """Heads, bodies of known length and chunked bodies, in one read and byte by byte: the same answers."""
+    body = json.dumps({"text": TEXT, "k": 1}).encode()
+    chunked = _head(0).replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
+    sent = (
+        *(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", _head(len(body)) + body),
+        *(
+            chunked + b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body),
+            b"GET /no HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        ),
+        b"POST /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n\r\n\r\n\r\n\r\nX",
+        b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+    )
+    whole = b"".join(sent)
+    expected = [b"200", b"200", b"200", b"404", b"405", b"200"]
+    for step in (len(whole), 7, 1):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=15) as connection:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            for start in range(0, len(whole), step):
+                connection.sendall(whole[start : start + step])
+            received = b""
+            while chunk := connection.recv(65536):
+                received += chunk
+        assert re.findall(rb"HTTP/1.1 (\d+) ", received) == expected
+
+
+def test_large_headers_in_one_read_are_refused(server) -> None:
+    for size, status in ((30_000, b" 200 "), (33_000, b" 431 "), (120_000, b" 431 ")):
+        head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: %s\r\n\r\n" % (b"a" * size)
+        assert status in _raw(server.port, head).split(b"\r\n")[0]
+    empty_lines = _raw(server.port, b"\r\n" * 20_000 + b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert b" 431 " in empty_lines.split(b"\r\n")[0]
+
+
+def test_empty_lines_do_not_hold_a_connection(server) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert b" 200 " in connection.recv(65536)
+        connection.sendall(b"\r\n")
+        assert b" 408 " in connection.recv(65536)
+
+
 def test_malformed_http(server) -> None:
     for sent in (
         b"\x16\x03\x01\x02\x00garbage\r\n\r\n",
