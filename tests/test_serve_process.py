@@ -250,6 +250,42 @@ def test_sigterm_finishes_running_requests_and_refuses_new_ones(folder) -> None:
         assert not any("Traceback" in line for line in server.lines)
 
 
+STUCK = """
+import threading
+from treetop.serve import routes, server
+server.LAST_S = 0.5
+routes.card_of = lambda served: threading.Event().wait()
+"""
+
+
+def test_sigterm_ends_a_server_with_stuck_threads(folder) -> None:
+    """As if the disk of a model folder did not respond."""
+    with live(folder, "--drain", 1, patch=STUCK) as server, ThreadPoolExecutor(10) as pool:
+        for _ in range(10):
+            pool.submit(server.ask, "GET", "/v1/models/small/card")
+        time.sleep(1)
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(15) == 1
+        server.wait_for("something still runs")
+
+
+def test_sigterm_ends_stopped_workers(folder) -> None:
+    patch = "from treetop.serve import workers; workers.LAST_S = 0.2"
+    with live(folder, "--drain", 1, "--workers", 2, patch=patch) as server:
+        os.kill(_children(server.process.pid)[0], signal.SIGSTOP)
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(15) == 1
+        server.wait_for("workers exited with codes")
+
+
+def test_nothing_is_written_into_the_current_folder(folder, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with live(folder) as server:
+        assert server.predict(TEXT)[0] == 200
+        assert server.ask("POST", "/v1/feedback", {"text": TEXT, "accepted": ["animals"]})[0] == 503
+    assert not list(tmp_path.iterdir())
+
+
 def test_workers_end_with_their_killed_parent(folder) -> None:
     with live(folder, "--workers", 2, "--feedback", "none") as server:
         children = _children(server.process.pid)

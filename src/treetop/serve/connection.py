@@ -1,7 +1,7 @@
 """`GuardedProtocol`: uvicorn's HTTP protocol with limits on header size, time, and requests parsed ahead.
 
-A connection's next request is parsed once the one before it is answered, and an answer waits until the client has
-read enough of the earlier ones. Until then reading is paused, so a connection holds at most two reads of the
+A connection's next request is parsed once the one before it is answered, and an answer waits until the client
+has read enough of the earlier ones. Until then reading is paused: a connection holds at most two reads of the
 event loop in memory. To stop there, the bytes are parsed in pieces that end where a request ends.
 """
 

@@ -6,6 +6,7 @@ Several are supervised: those that die are replaced, and signals are forwarded.
 from __future__ import annotations
 
 import logging
+import math
 import multiprocessing
 import os
 import signal
@@ -20,7 +21,7 @@ from ..errors import ConfigError, TreetopError
 from .feedback import connect
 from .metrics import SHARED_FOLDER
 from .served_model import load_served
-from .server import listen, log_ready, run_worker, set_up_log
+from .server import LAST_S, listen, log_ready, run_worker, set_up_log
 from .settings import ServeConfig
 
 log = logging.getLogger("treetop.serve")
@@ -39,6 +40,7 @@ def run(folders: dict[str, Path], config: ServeConfig) -> None:
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until a model is loaded
     sockets = listen(config)
+    config = config.bound_to(sockets[0].getsockname()[0])
     if config.workers == 1:
         run_worker(folders, config, sockets[0], verify=True)
     else:
@@ -63,6 +65,7 @@ class _Supervisor:
         self._workers: list[BaseProcess] = []
         self._started: list[float] = []
         self._ending = self._signalled = self._stable = self._failed = False
+        self._kill_at = math.inf
 
     def run(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -80,6 +83,9 @@ class _Supervisor:
                 for listener in self._sockets:  # refuse new connections now, not after the last worker
                     listener.close()
                 self._send(signal.SIGTERM)
+                self._kill_at = time.monotonic() + self._config.drain + 2 * LAST_S
+            if time.monotonic() > self._kill_at:  # stopped, or in a call that no signal interrupts
+                self._send(signal.SIGKILL)
             time.sleep(TICK_S)
         codes = [worker.exitcode for worker in self._workers]
         # A worker that is terminated before it handles signals has nothing to drain.
