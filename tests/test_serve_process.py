@@ -143,6 +143,100 @@ def test_a_folder_copied_slowly_is_loaded_once_complete(tmp_path) -> None:
         assert server.predict("zebra quark", k=1)[1]["results"][0]["labels"][0]["label"].startswith("zebras")
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_served_folder_may_be_changed_in_any_way(tmp_path, workers) -> None:
+    """Files copied over each other, truncated, extended, deleted, replaced by folders, pipes and links."""
+    folder, other = tmp_path / "model", tmp_path / "other"
+    save_model(folder)
+    save_model(other, "zebras")
+    shutil.copytree(folder, tmp_path / "first")
+
+    def overwrite(source: Path) -> None:
+        """As ``cp -r SOURCE/. model/``: files that exist are truncated and written in place."""
+        for path in sorted(source.rglob("*")):
+            target = folder / path.relative_to(source)
+            target.mkdir(exist_ok=True) if path.is_dir() else target.write_bytes(path.read_bytes())
+
+    def each_file(change: Any) -> None:
+        for path in [path for path in folder.rglob("*") if not path.is_dir()]:
+            change(path)
+
+    def replaced_by(make: Any) -> None:
+        each_file(lambda path: (path.unlink(), make(path)))
+
+    changes = {
+        "another model": lambda: overwrite(other),
+        "empty": lambda: each_file(lambda path: os.truncate(path, 0)),
+        "huge": lambda: each_file(lambda path: os.truncate(path, 1 << 42)),
+        "zeros": lambda: each_file(lambda path: path.write_bytes(bytes(path.stat().st_size))),
+        "folders": lambda: replaced_by(Path.mkdir),
+        "pipes": lambda: replaced_by(os.mkfifo),
+        "circular links": lambda: replaced_by(lambda path: path.symlink_to(path)),
+        "devices": lambda: replaced_by(lambda path: path.symlink_to("/dev/zero")),
+        "gone": lambda: shutil.rmtree(folder),
+        "a circular link": lambda: (shutil.rmtree(folder), folder.symlink_to(folder)),
+    }
+    with live(folder, "--workers", workers, "--watch", 0.05) as server, Load(server.port) as load:
+        for name, change in changes.items():
+            answered = load.statuses[200]
+            change()
+            until(lambda: load.statuses[200] > answered + 50, 20, name)  # noqa: B023
+            time.sleep(0.2)
+            if folder.is_symlink():
+                folder.unlink()
+            shutil.rmtree(folder, ignore_errors=True)
+            loaded = sum("replaced" in line for line in server.lines)
+            shutil.copytree(tmp_path / "first", folder)
+            until(lambda: sum("replaced" in line for line in server.lines) >= loaded + workers, 20, name)  # noqa: B023
+        assert server.predict(TEXT)[0] == 200 and server.process.poll() is None
+        dropped = [line for line in server.lines if "still serving version" in line]
+        assert dropped and all(" model: still serving version " in line for line in dropped)
+        assert not any("Traceback" in line or "exited with code" in line for line in server.lines), (
+            server.lines
+        )
+    assert set(load.statuses) == {200}, load.statuses
+
+
+def test_a_replaced_worker_serves_what_the_others_serve(tmp_path) -> None:
+    folder = tmp_path / "model"
+    save_model(folder)
+    with live(folder, "--workers", 2, "--watch", 0, patch=SOON_STABLE) as server:
+        version = server.predict(TEXT)[1]["version"]
+        shutil.rmtree(folder)
+        for child in _children(server.process.pid):
+            os.kill(child, signal.SIGKILL)
+        assert "model: still serving version" in server.wait_for(f"still serving version {version}")
+        until(lambda: _try(server) == 200, 20, "an answer")
+        assert server.predict(TEXT)[1]["version"] == version
+
+
+def test_private_copies_are_shared_and_removed(tmp_path, monkeypatch) -> None:
+    """Workers map the same files; a killed server's copies are removed by the next."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    save_model(tmp_path / "model")
+
+    def mapped(process: int) -> set[str]:
+        lines = Path(f"/proc/{process}/maps").read_text().splitlines()
+        return {line.split()[-1] for line in lines if line.endswith(".npy")}
+
+    def copies() -> set[Path]:
+        return set((tmp_path / "tmp").glob("treetop-serve-*"))
+
+    with live(tmp_path / "model", "--workers", 2) as server:
+        first, second = (mapped(child) for child in _children(server.process.pid))
+        (copy,) = copies()
+        assert first and first == second and all(path.startswith(str(copy)) for path in first)
+        with live(tmp_path / "model"):  # leaves the copies of running servers alone
+            assert len(copies()) == 2 and copy.exists()
+        server.process.kill()
+        server.process.wait()
+    assert copies() == {copy}
+    with live(tmp_path / "model"):
+        assert len(copies()) == 1 and not copy.exists()
+    assert not copies()
+
+
 def test_workers_share_the_port_and_one_that_dies_is_replaced(folder, tmp_path) -> None:
     options = ("--workers", 2, "--feedback", tmp_path / "f.sqlite", "--watch", 0)
     with live(folder, *options, patch=SOON_STABLE) as server:

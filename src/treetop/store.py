@@ -107,21 +107,12 @@ def _open_arrays(
 ) -> dict[str, npt.NDArray]:
     arrays: dict[str, npt.NDArray] = {}
     opened: dict[tuple[str, str], npt.NDArray] = {}
-    home = folder.resolve()
     for name, entry in entries.items():
-        if not isinstance(entry, dict) or not {"file", "checksum"} <= entry.keys():
-            raise ModelError(
-                f"{folder / MANIFEST} is damaged: no file or checksum recorded for {name}; {_COPY_AGAIN}"
-            )
+        path = array_file(folder, name, entry)
         source = str(entry["file"]), str(entry["checksum"])
         if source in opened:
             arrays[name] = opened[source]
             continue
-        path = folder / source[0]
-        if path.resolve().parent.parent != home:
-            raise ModelError(f"{folder}: {name} points outside the model folder; use a model that you trust")
-        if not path.is_file():
-            raise ModelError(f"{folder}: the file {entry['file']} is missing; {_COPY_AGAIN}")
         try:
             if verify and _checksum(path) != entry["checksum"]:
                 raise ModelError(
@@ -132,6 +123,24 @@ def _open_arrays(
         except (ValueError, OSError, EOFError):
             raise ModelError(f"{folder}: the file {entry['file']} is damaged; {_COPY_AGAIN}") from None
     return arrays
+
+
+def array_file(folder: Path, name: str, entry: Mapping[str, str]) -> Path:
+    """The file of an array by its entry in the manifest: in the model folder, and there."""
+    if not isinstance(entry, dict) or not {"file", "checksum"} <= entry.keys():
+        raise ModelError(
+            f"{folder / MANIFEST} is damaged: no file or checksum recorded for {name}; {_COPY_AGAIN}"
+        )
+    path = folder / str(entry["file"])
+    try:
+        inside = len(Path(entry["file"]).parts) == 2 and path.resolve().parent.parent == folder.resolve()
+    except (OSError, RuntimeError, ValueError, TypeError):  # links in a circle, a name that no file can have
+        inside = False
+    if not inside:
+        raise ModelError(f"{folder}: {name} points outside the model folder; use a model that you trust")
+    if not path.is_file():
+        raise ModelError(f"{folder}: the file {entry['file']} is missing; {_COPY_AGAIN}")
+    return path
 
 
 def read_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
@@ -146,7 +155,7 @@ def read_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
         complete = isinstance(version, int) and all(
             isinstance(manifest[key], kind_of) for key, kind_of in _MANIFEST_FIELDS.items()
         )
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise ModelError(f"{path} is damaged: it is not a model manifest; {_COPY_AGAIN}") from None
     if kind != FORMAT or not complete:
         raise ModelError(f"{path} is damaged: it is not a model manifest; {_COPY_AGAIN}")

@@ -34,12 +34,12 @@ def run_worker(
     folders: dict[str, Path],
     config: ServeConfig,
     listener: socket.socket,
+    copies: Path | None = None,
     *,
-    verify: bool,
     announce: bool = True,
 ) -> None:
     """One process: loads the models, serves them, and drains on SIGTERM or SIGINT."""
-    services = Services(folders, config, verify=verify)
+    services = Services(folders, config, copies)
 
     def ready() -> None:
         if announce:
