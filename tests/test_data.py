@@ -560,7 +560,7 @@ def test_matrices_are_checked_wherever_a_data_set_is_made():
         Dataset(labels=names, texts=texts, X=np.eye(3))
     outside = sparse.csr_matrix(np.eye(2, 3, dtype=np.float32))
     outside.indices = np.array([0, 7], np.int32)
-    with pytest.raises(DataError, match="column id of the features is outside"):
+    with pytest.raises(DataError, match="features is damaged: row 1 has a column id outside 0…2"):
         Dataset(labels=names, X=outside)
     with pytest.raises(DataError, match="not negative"):
         Dataset(labels=names, texts=texts, Y=-np.eye(2, 3))

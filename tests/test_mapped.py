@@ -128,10 +128,10 @@ def test_matrices_are_checked_again_only_when_files_have_changed(folder):
 @pytest.mark.parametrize(
     ("name", "change", "words"),
     [
-        ("X.indices", lambda ids: ids + 50, "column id of the features is outside"),
-        ("X.indices", lambda ids: ids[:-1], "the arrays of X are inconsistent"),
+        ("X.indices", lambda ids: ids + 50, "has a column id outside"),
+        ("X.indices", lambda ids: ids[:-1], "the matrix X is damaged"),
         ("X.indices", lambda ids: ids.astype(np.int64), "must be a list of int32"),
-        ("Y.indptr", lambda bounds: bounds[::-1], "the arrays of Y are inconsistent"),
+        ("Y.indptr", lambda bounds: bounds[::-1], "the matrix Y is damaged"),
         ("Y.data", lambda weights: -weights, "not negative"),
         ("labels.offsets", lambda bounds: bounds + 1, "the arrays of labels are inconsistent"),
         ("labels.buffer", lambda letters: np.full_like(letters, ord("1")), "given twice"),
@@ -180,7 +180,7 @@ def test_complaints(folder, tmp_path):
     damage(format="x")
     complains("not a manifest of arrays", read, folder)
     damage(examples=7)
-    complains("are inconsistent", read, folder)
+    complains("row pointers for 7 rows", read, folder)
     damage(arrays=manifest["arrays"] | {"X.data": outside})
     complains("points outside the folder", read, folder)
     damage(arrays={"labels.buffer": {}} | {k: v for k, v in manifest["arrays"].items() if "labels" not in k})

@@ -48,6 +48,20 @@ def test_rows_that_are_not_used_stay():
     assert moved == [False, True, False, False]
 
 
+@pytest.mark.parametrize("kind", ["dense", "sparse", "bf16"])
+def test_epsilon(kind):
+    """A first step of Adam is lr · g / (|g| + ε), whatever the kind of weights."""
+    bits = torch.bfloat16 if kind == "bf16" else torch.float32
+    table = nn.Embedding(2, 64, sparse=kind == "sparse", dtype=bits)
+    nn.init.zeros_(table.weight)
+    config = TrainingConfig(learning_rate=1.0, epsilon=3e-3, weight_decay=0, optimizer="adamw")
+    (optimizer,) = make_optimizers(table, config)
+    (1e-3 * table(torch.tensor([1])).sum()).backward()
+    optimizer.step()
+    assert -table.weight[1].float().mean().item() == pytest.approx(0.25, rel=1e-2)
+    assert not table.weight[0].any()
+
+
 class Parts(nn.Module):
     def __init__(self) -> None:
         super().__init__()

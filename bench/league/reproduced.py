@@ -37,11 +37,11 @@ INTRODUCTION = """\
 
 The [recipes](recipes.md) of the papers, trained by [`treetop reproduce`](reproducing.md) on data that are at
 hand: all members with their published settings, combined by the published rule. Data and encoders differ. A
-small encoder, MiniLM-L6, takes the place of each published one, and members that differ in their encoders
+small encoder, MiniLM-L6, takes the place of each published one; members that differ in their encoders
 alone differ in their seeds here. So the published scores, in the first row of each table, are no target. The
 tables show what these settings give on such data; the [league table](league.md) compares them with treetop's
 defaults. Metrics are percentages on the test texts, of one run each. *Train s* is the time of a member while
-several others were trained on the same GPU: an upper bound."""
+others were trained on the same GPU (H200), or on the same two cores for linear methods: an upper bound."""
 
 
 def main() -> None:

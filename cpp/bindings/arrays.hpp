@@ -9,11 +9,13 @@
 #include <cstdint>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "csr.hpp"
+#include "csr_flaw.hpp"
 #include "parallel.hpp"
 #include "ranking.hpp"
 
@@ -39,23 +41,39 @@ Out<T> give(std::vector<T>&& values) {
     return Out<T>(owned->data(), {owned->size()}, owner);
 }
 
-inline Pattern pattern(const In<std::int64_t>& indptr, const In<std::int32_t>& indices, std::int64_t cols) {
+constexpr std::int64_t kAnyColumn = std::int64_t{1} << 31;  // where no kernel relies on the number of columns
+
+inline const char* name_of(CsrFlaw::Kind kind) {
+    switch (kind) {
+        case CsrFlaw::Kind::none: return "none";
+        case CsrFlaw::Kind::pointers: return "pointers";
+        case CsrFlaw::Kind::columns: return "columns";
+        case CsrFlaw::Kind::order: return "order";
+    }
+    return "";
+}
+
+// Every matrix that enters the core comes through here, and is checked: no kernel trusts arrays from outside.
+inline Pattern pattern(const In<std::int64_t>& indptr, const In<std::int32_t>& indices, std::int64_t cols,
+                       Order order = Order::ascending, int threads = 1) {
     if (indptr.size() == 0) throw std::invalid_argument("indptr must have at least one entry");
     Pattern view;
     view.rows = static_cast<std::int64_t>(indptr.size()) - 1;
     view.cols = cols;
     view.indptr = indptr.data();
     view.indices = indices.data();
-    if (view.nnz() > static_cast<std::int64_t>(indices.size())) {
-        throw std::invalid_argument("indptr runs past the end of indices");
+    const CsrFlaw flaw = csr_flaw(view, static_cast<std::int64_t>(indices.size()), order, threads);
+    if (flaw.kind != CsrFlaw::Kind::none) {
+        throw std::invalid_argument("a matrix is not valid: the " + std::string(name_of(flaw.kind)) + " of row " +
+                                    std::to_string(flaw.row));
     }
     return view;
 }
 
 inline Csr csr(const In<std::int64_t>& indptr, const In<std::int32_t>& indices, const In<float>& data,
-               std::int64_t cols) {
+               std::int64_t cols, Order order = Order::ascending, int threads = 1) {
     Csr view;
-    static_cast<Pattern&>(view) = pattern(indptr, indices, cols);
+    static_cast<Pattern&>(view) = pattern(indptr, indices, cols, order, threads);
     if (data.size() != indices.size()) throw std::invalid_argument("data and indices differ in length");
     view.data = data.data();
     return view;

@@ -1,3 +1,7 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+
 #include <optional>
 #include <stdexcept>
 #include <string_view>
@@ -10,7 +14,7 @@
 namespace treetop::bindings {
 namespace {
 
-const char* name_of(XmcFaultKind kind) {
+const char* name_of_fault(XmcFaultKind kind) {
     switch (kind) {
         case XmcFaultKind::label_list: return "label list";
         case XmcFaultKind::label_range: return "label range";
@@ -24,10 +28,31 @@ const char* name_of(XmcFaultKind kind) {
 
 void bind_data(nb::module_& module) {
     nb::class_<XmcFault>(module, "XmcFault")
-        .def_prop_ro("kind", [](const XmcFault& fault) { return name_of(fault.kind); })
+        .def_prop_ro("kind", [](const XmcFault& fault) { return name_of_fault(fault.kind); })
         .def_ro("line", &XmcFault::line)
         .def_ro("begin", &XmcFault::begin)
         .def_ro("end", &XmcFault::end);
+
+    module.def(
+        "csr_flaw",
+        [](In<std::int64_t> indptr, In<std::int32_t> indices, std::int64_t columns, bool ascending,
+           int threads) -> std::optional<std::pair<std::string, std::int64_t>> {
+            require(indptr.size() > 0, "indptr must have at least one entry");
+            Pattern matrix;
+            matrix.rows = static_cast<std::int64_t>(indptr.size()) - 1;
+            matrix.cols = columns;
+            matrix.indptr = indptr.data();
+            matrix.indices = indices.data();
+            CsrFlaw flaw;
+            {
+                nb::gil_scoped_release free;
+                flaw = csr_flaw(matrix, static_cast<std::int64_t>(indices.size()),
+                                ascending ? Order::ascending : Order::any, threads);
+            }
+            if (flaw.kind == CsrFlaw::Kind::none) return std::nullopt;
+            return std::pair{std::string(name_of(flaw.kind)), flaw.row};
+        },
+        nb::arg("indptr"), nb::arg("indices"), nb::arg("columns"), nb::arg("ascending"), nb::arg("threads"));
 
     module.def(
         "parse_xmc",
@@ -51,8 +76,8 @@ void bind_data(nb::module_& module) {
         "print_xmc",
         [](In<std::int64_t> indptr, In<std::int32_t> indices, In<float> data, In<std::int64_t> label_indptr,
            In<std::int32_t> labels, std::int64_t begin, std::int64_t end, int threads) {
-            const Csr features = csr(indptr, indices, data, 0);
-            const Pattern given = pattern(label_indptr, labels, 0);
+            const Csr features = csr(indptr, indices, data, kAnyColumn, Order::ascending, threads);
+            const Pattern given = pattern(label_indptr, labels, kAnyColumn, Order::ascending, threads);
             if (begin < 0 || end < begin || end > features.rows || features.rows != given.rows) {
                 throw std::invalid_argument("a row number is out of range");
             }

@@ -24,7 +24,7 @@ class BoundRows {
 public:
     BoundRows(In<std::int64_t> indptr, In<std::int32_t> indices, In<float> data, std::int64_t features, int threads,
               std::optional<In<float>> weights)
-        : indptr_(indptr), indices_(indices), data_(data), rows_(made(csr(indptr, indices, data, features), threads)) {
+        : indptr_(indptr), indices_(indices), data_(data), rows_(made(csr(indptr, indices, data, features, Order::ascending, threads), threads)) {
         if (!weights) return;
         rows_.weights.assign(weights->data(), weights->data() + weights->size());
         require(static_cast<std::int64_t>(rows_.weights.size()) == rows_.rows(), "one weight per row is needed");
@@ -101,8 +101,8 @@ void bind_linear(nb::module_& module) {
         [](In<std::int64_t> label_indptr, In<std::int32_t> documents, In<float> label_weights,
            In<std::int64_t> indptr, In<std::int32_t> indices, In<float> data, std::int64_t features,
            std::int64_t size, std::int32_t min_documents, bool unit, int threads, nb::object progress) {
-            const Csr x = csr(indptr, indices, data, features);
-            const Csr labels = csr(label_indptr, documents, label_weights, x.rows);
+            const Csr x = csr(indptr, indices, data, features, Order::ascending, threads);
+            const Csr labels = csr(label_indptr, documents, label_weights, x.rows, Order::ascending, threads);
             PythonMonitor monitor(progress);
             OwnedCsr result;
             {
@@ -122,8 +122,8 @@ void bind_linear(nb::module_& module) {
            In<std::int32_t> labels, int hops, double restart, int neighbours, std::uint64_t seed, int threads,
            nb::object progress) {
             const auto count = static_cast<std::int64_t>(label_indptr.size()) - 1;
-            const Pattern labels_of = pattern(document_indptr, labels, count);
-            const Pattern documents_of = pattern(label_indptr, documents, labels_of.rows);
+            const Pattern labels_of = pattern(document_indptr, labels, count, Order::ascending, threads);
+            const Pattern documents_of = pattern(label_indptr, documents, labels_of.rows, Order::ascending, threads);
             require(documents_of.nnz() == labels_of.nnz(), "one matrix must be the transpose of the other");
             PythonMonitor monitor(progress);
             OwnedCsr graph;
@@ -143,7 +143,7 @@ void bind_linear(nb::module_& module) {
         [](In<std::int64_t> indptr, In<std::int32_t> indices, In<float> data, std::int64_t features,
            std::vector<std::int64_t> sizes, int iterations, bool spherical, std::uint64_t seed, int threads,
            nb::object progress) {
-            const Csr vectors = csr(indptr, indices, data, features);
+            const Csr vectors = csr(indptr, indices, data, features, Order::ascending, threads);
             PythonMonitor monitor(progress);
             Clusters clusters;
             {
@@ -161,7 +161,7 @@ void bind_linear(nb::module_& module) {
         [](In<std::int64_t> indptr, In<std::int32_t> indices, In<float> data, std::int64_t features, int branching,
            std::int64_t leaf_size, int depth, int iterations, bool spherical, std::uint64_t seed, int threads,
            nb::object progress) {
-            const Csr vectors = csr(indptr, indices, data, features);
+            const Csr vectors = csr(indptr, indices, data, features, Order::ascending, threads);
             PythonMonitor monitor(progress);
             Clusters clusters;
             {
@@ -234,7 +234,13 @@ void bind_linear(nb::module_& module) {
             if (!ascending(indptr) || last_of(indptr) != static_cast<std::int64_t>(ids.size())) {
                 return "indptr must ascend from 0 to the number of predicted labels";
             }
-            const std::string flaw = ranking_flaw(csr(indptr, ids, scores, labels), labels);
+            require(ids.size() == scores.size(), "scores and ids differ in length");
+            Csr lists;  // not by csr(): its ids are what is checked here
+            lists.rows = static_cast<std::int64_t>(indptr.size()) - 1;
+            lists.indptr = indptr.data();
+            lists.indices = ids.data();
+            lists.data = scores.data();
+            const std::string flaw = ranking_flaw(lists, labels);
             return flaw.empty() ? std::nullopt : std::optional(flaw);
         },
         nb::arg("indptr"), nb::arg("ids"), nb::arg("scores"), nb::arg("labels"));
@@ -247,7 +253,7 @@ void bind_linear(nb::module_& module) {
             require(k >= 1, "k must be at least 1");
             std::vector<Csr> lists;
             for (const auto& [indptr, ids, scores] : rankings) {
-                lists.push_back(csr(indptr, ids, scores, 0));
+                lists.push_back(csr(indptr, ids, scores, kAnyColumn, Order::any, threads));
                 require(lists.back().rows == lists.front().rows, "the rankings have different numbers of rows");
             }
             Ranking ranking;

@@ -8,8 +8,8 @@ void bind_metrics(nb::module_& module) {
         "hits",
         [](In<std::int64_t> truth_indptr, In<std::int32_t> truth_indices, In<std::int64_t> indptr,
            In<std::int32_t> indices, int threads) {
-            const Pattern truth = pattern(truth_indptr, truth_indices, 0);
-            const Pattern predicted = pattern(indptr, indices, 0);
+            const Pattern truth = pattern(truth_indptr, truth_indices, kAnyColumn, Order::ascending, threads);
+            const Pattern predicted = pattern(indptr, indices, kAnyColumn, Order::any, threads);
             if (truth.rows != predicted.rows) throw std::invalid_argument("truth and predictions have different numbers of rows");
             std::vector<std::uint8_t> right;
             {

@@ -36,7 +36,7 @@ public:
         index_.slots = slots.data();
         index_.row_codes = row_codes.data();
         index_.norms = norms.data();
-        labels_ = pattern(label_indptr, label_ids, labels);
+        labels_ = pattern(label_indptr, label_ids, labels, Order::any);
 
         require(features >= 0 && starts.size() == static_cast<std::size_t>(index_.blocks() * features) + 1,
                 "starts and features disagree");
@@ -53,7 +53,7 @@ public:
 
     auto nearest(In<std::int64_t> indptr, In<std::int32_t> indices, In<float> data, std::int64_t count, bool skip_own,
                  int threads, nb::object progress) const {
-        const Csr queries = csr(indptr, indices, data, index_.features);
+        const Csr queries = csr(indptr, indices, data, index_.features, Order::ascending, threads);
         require(count >= 1, "count must be at least 1");
         PythonMonitor monitor(std::move(progress));
         Ranking ranking;
@@ -66,7 +66,7 @@ public:
 
     auto vote(In<std::int64_t> indptr, In<std::int32_t> indices, In<float> data, std::int64_t neighbours, double power,
               std::int64_t k, bool skip_own, int threads, nb::object progress) const {
-        const Csr queries = csr(indptr, indices, data, index_.features);
+        const Csr queries = csr(indptr, indices, data, index_.features, Order::ascending, threads);
         require(neighbours >= 1 && k >= 1, "neighbours and k must be at least 1");
         PythonMonitor monitor(std::move(progress));
         Ranking ranking;
@@ -100,7 +100,7 @@ void bind_neighbours(nb::module_& module) {
         "index_neighbours",
         [](In<std::int64_t> indptr, In<std::int32_t> indices, In<float> data, std::int64_t features, int threads,
            nb::object progress) {
-            const Csr documents = csr(indptr, indices, data, features);
+            const Csr documents = csr(indptr, indices, data, features, Order::ascending, threads);
             PythonMonitor monitor(std::move(progress));
             OwnedNeighbourIndex index;
             {

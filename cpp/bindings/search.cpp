@@ -220,12 +220,12 @@ void bind_search(nb::module_& module) {
             }
             require(!labels || static_cast<std::int64_t>(labels->size()) == views.back().nodes(),
                     "one label per leaf is needed");
-            const Csr queries = csr(indptr, indices, data, features);
+            const Csr queries = csr(indptr, indices, data, features, Order::ascending, threads);
             Search task{views, kinds, beams, labels ? labels->data() : nullptr};
             Csr above;
             if (start) {
                 const auto& [nodes_indptr, nodes, scores] = *start;
-                above = csr(nodes_indptr, nodes, scores, views.front().parents);
+                above = csr(nodes_indptr, nodes, scores, views.front().parents, Order::any, threads);
                 require(above.rows == queries.rows && ascending(nodes_indptr), "every query needs nodes to start from");
                 const auto inside = [&](std::int32_t node) { return 0 <= node && node < above.cols; };
                 require(std::all_of(nodes.data(), nodes.data() + nodes.size(), inside), "a parent is out of range");

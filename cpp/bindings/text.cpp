@@ -1,6 +1,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <new>
 #include <optional>
 #include <span>
@@ -45,7 +46,11 @@ std::span<const char> chars_of(const In<std::uint8_t>& bytes) {
 }
 
 Texts texts_of(const In<std::uint8_t>& buffer, const In<std::int64_t>& offsets) {
-    if (offsets.size() == 0) throw std::invalid_argument("offsets must have at least one entry");
+    require(offsets.size() > 0, "offsets must have at least one entry");
+    const std::int64_t* bounds = offsets.data();
+    require(bounds[0] >= 0 && std::is_sorted(bounds, bounds + offsets.size()) &&
+                last_of(offsets) <= static_cast<std::int64_t>(buffer.size()),
+            "offsets must ascend inside the buffer");
     return {std::string_view(reinterpret_cast<const char*>(buffer.data()), buffer.size()), span_of(offsets)};
 }
 

@@ -5,6 +5,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+def csr_flaw(
+    indptr: npt.NDArray[np.int64],
+    indices: npt.NDArray[np.int32],
+    columns: int,
+    ascending: bool,
+    threads: int,
+) -> tuple[str, int] | None: ...
 def hits(
     truth_indptr: npt.NDArray[np.int64],
     truth_indices: npt.NDArray[np.int32],

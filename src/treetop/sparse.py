@@ -29,13 +29,80 @@ def read_npz(path: str | os.PathLike[str]) -> Any:
         matrix = sparse.load_npz(path)  # allow_pickle is off
         if matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
             raise ValueError(f"{matrix.ndim} dimensions, values of the type {matrix.dtype}")
+        if flaw := sparse_flaw(matrix):
+            raise ValueError(flaw)
         matrix = sparse.csc_matrix(matrix) if matrix.format == "csc" else sparse.csr_matrix(matrix)
-        matrix.check_format(full_check=True)
     except UNREADABLE as error:
         raise DataError(
             f"{path}: not a sparse matrix saved by scipy ({error}); write it with scipy.sparse.save_npz"
         ) from None
     return matrix
+
+
+def structure_flaw(
+    indptr: npt.NDArray[Any],
+    indices: npt.NDArray[Any],
+    shape: tuple[int, int],
+    *,
+    ascending: bool = False,
+    rows: str = "row",
+    columns: str = "column",
+) -> str | None:
+    """Why no native code, ours or scipy's, may be given these arrays of a matrix; None if they are valid.
+
+    Row pointers ascend from 0 to the number of entries, columns are inside ``shape``, and, if they have to be
+    ``ascending``, ascend in every row. Of a CSC matrix, rows are columns and columns are rows.
+    """
+    if indptr.ndim != 1 or len(indptr) != shape[0] + 1:
+        return f"it has {indptr.size:,} {rows} pointers for {shape[0]:,} {rows}s"
+    pointers = np.ascontiguousarray(indptr, np.int64)
+    if pointers[-1] != len(indices):
+        return f"its {rows} pointers end at {pointers[-1]:,}, but it has {len(indices):,} entries"
+    if indices.dtype.itemsize > 4 and len(indices) and not -1 < indices.min() <= indices.max() < 2**31:
+        return f"a {columns} id is outside 0…{shape[1] - 1}"
+    ids = np.ascontiguousarray(indices, np.int32)
+    found = _native.csr_flaw(pointers, ids, shape[1], ascending, thread_count(0))
+    if found is None:
+        return None
+    kind, row = found
+    match kind:
+        case "pointers":
+            return f"its {rows} pointers do not ascend from 0 at {rows} {row}"
+        case "columns":
+            return f"{rows} {row} has a {columns} id outside 0…{shape[1] - 1}"
+    return f"the {columns} ids of {rows} {row} do not ascend"
+
+
+def has_ascending_columns(matrix: sparse.csr_matrix) -> bool:
+    """Whether the columns of every row ascend, whatever scipy's flags say."""
+    flaw = structure_flaw(matrix.indptr, matrix.indices, matrix.shape, ascending=True)
+    return flaw is None
+
+
+def sparse_flaw(matrix: Any) -> str | None:
+    """`structure_flaw` of any matrix of scipy: checked before scipy converts it, which trusts the arrays."""
+    if matrix.format in ("csr", "csc"):
+        if matrix.data.ndim != 1 or len(matrix.data) != len(matrix.indices):
+            return f"it has {matrix.data.size:,} values for {len(matrix.indices):,} entries"
+        flip = matrix.format == "csc"
+        shape, names = matrix.shape[:: -1 if flip else 1], ("column", "row") if flip else ("row", "column")
+        return structure_flaw(matrix.indptr, matrix.indices, shape, rows=names[0], columns=names[1])
+    if matrix.format == "coo":
+        for ids, size, name in (
+            (matrix.row, matrix.shape[0], "row"),
+            (matrix.col, matrix.shape[1], "column"),
+        ):
+            if len(ids) != len(matrix.data):
+                return f"it has {len(ids):,} {name} ids for {len(matrix.data):,} entries"
+            if len(ids) and not -1 < ids.min() <= ids.max() < size:
+                return f"a {name} id is outside 0…{size - 1}"
+        return None
+    if matrix.format == "bsr":
+        try:
+            matrix.check_format(full_check=True)
+        except ValueError as error:
+            return str(error)
+    return None
 
 
 def csr_arrays(matrix: Rows) -> CsrArrays:

@@ -11,7 +11,7 @@ from scipy import sparse
 from ..arrays import typed, under_prefix, with_prefix
 from ..data import Dataset
 from ..errors import DataError, ModelError
-from ..sparse import Rows, around, csr_arrays, normalize_rows
+from ..sparse import Rows, around, csr_arrays, normalize_rows, structure_flaw
 from .text_terms import TextTerms
 from .tfidf import Tfidf, TfidfConfig, fitted_tfidf
 
@@ -164,6 +164,11 @@ class TextFeatures:
             int(arrays["n_features"][0]),
             keeps_data=keeps_data,
         )
+        if features.tfidf is not None and features.tfidf.n_features != features.n_features:
+            raise ModelError(
+                f"the model has {features.n_features:,} features, but a vocabulary of"
+                f" {features.tfidf.n_features:,}: retrain the model"
+            )
         if keeps_data:
             columns = {"X": features.n_features, "Y": labels}
             X, Y = (_stored_matrix(name, arrays, count) for name, count in columns.items())
@@ -180,13 +185,12 @@ def _stored_matrix(name: str, arrays: Mapping[str, npt.NDArray], columns: int) -
 def _intact(
     X: sparse.csr_matrix, Y: sparse.csr_matrix, examples: int
 ) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
-    try:
-        for matrix in (X, Y):
-            matrix.check_format(full_check=True)
-            if matrix.shape[0] != examples:
-                raise ValueError(f"{matrix.shape[0]:,} rows for {examples:,} examples")
-    except ValueError as error:
-        raise ModelError(
-            f"the training examples stored in the model are damaged ({error}): retrain the model"
-        ) from None
+    for matrix in (X, Y):
+        flaw = structure_flaw(matrix.indptr, matrix.indices, matrix.shape, ascending=True)
+        if matrix.shape[0] != examples:
+            flaw = f"{matrix.shape[0]:,} rows for {examples:,} examples"
+        if flaw is not None:
+            raise ModelError(
+                f"the training examples stored in the model are damaged ({flaw}): retrain the model"
+            )
     return X, Y

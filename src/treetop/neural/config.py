@@ -49,6 +49,12 @@ class TrainingConfig(Config):
         at_least=0,
         at_most=0.9999,
     )
+    epsilon: float = setting(
+        1e-8,
+        "epsilon of Adam, added to the root of the second moment: steps are smaller where gradients "
+        "are below it; 1e-6 in the released code of LightXML and CascadeXML",
+        above=0,
+    )
     dropout_steps: int = setting(
         0,
         "steps of each epoch with dropout, the others have none, as in the released code of LightXML; 0: all",

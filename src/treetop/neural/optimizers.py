@@ -145,9 +145,9 @@ def make_optimizers(module: nn.Module, config: TrainingConfig) -> list[torch.opt
     if plain:
         made.append(_plain(_groups(plain), config))
     if sparse:
-        made.append(RowAdam(_groups(sparse)))
+        made.append(RowAdam(_groups(sparse), eps=config.epsilon))
     if narrow:
-        made.append(RoundedAdam(_on_device(_groups(narrow))))
+        made.append(RoundedAdam(_on_device(_groups(narrow)), eps=config.epsilon))
     return made
 
 
@@ -178,8 +178,8 @@ def _plain(groups: list[dict[str, Any]], config: TrainingConfig) -> torch.optim.
         return torch.optim.SGD(groups, momentum=config.momentum)
     kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
     if groups[0]["params"][0].device.type != "cuda":
-        return kind(groups)
-    return kind(_on_device(groups), fused=True, capturable=True)
+        return kind(groups, eps=config.epsilon)
+    return kind(_on_device(groups), eps=config.epsilon, fused=True, capturable=True)
 
 
 def _on_device(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:

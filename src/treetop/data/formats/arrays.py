@@ -6,8 +6,9 @@
                                          weights of examples; labels, texts, … as UTF-8 and offsets
 
 Writing over an older data set puts the new arrays next to the old ones, replaces ``data.json`` in one step
-and then removes the old arrays. Arrays are read as read-only memory maps. Matrices are checked when they are
-written; on reading, they are checked again only if the size or time of change of a file differs.
+and then removes the old arrays. Arrays are read as read-only memory maps. Row pointers and ids are checked on
+every reading, as native code relies on them; values, which were checked when they were written, only if the
+size or time of change of a file differs.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from scipy import sparse
 
 from ...arrays import write_array
 from ...errors import DataError
-from ...sparse import around, csr_arrays
+from ...sparse import around, csr_arrays, structure_flaw
 from ...strings import Strings
 from ..dataset import Dataset
 from ..files import Input, Output
@@ -155,14 +156,13 @@ class _Arrays:
         indptr, indices, data = (self._open(f"{name}.{part}", kind) for part, kind in _CSR.items())
         rows, columns = _MATRICES[name][0]
         shape = self.sizes[rows], self.sizes[columns]
-        if (
-            len(indptr) != shape[0] + 1
-            or indptr[0] != 0
-            or not indptr[-1] == len(indices) == len(data)
-            or (np.diff(indptr) < 0).any()
-        ):
-            raise DataError(f"{self._folder}: the arrays of {name} are inconsistent; {_CONVERT_AGAIN}")
-        checked = self.as_written(*(f"{name}.{part}" for part in _CSR))
+        ordered = structure_flaw(indptr, indices, shape, ascending=True) is None
+        flaw = None if ordered else structure_flaw(indptr, indices, shape)
+        if len(data) != len(indices):
+            flaw = f"it has {len(data):,} values for {len(indices):,} entries"
+        if flaw is not None:
+            raise DataError(f"{self._folder}: the matrix {name} is damaged: {flaw}; {_CONVERT_AGAIN}")
+        checked = ordered and self.as_written(*(f"{name}.{part}" for part in _CSR))
         return around(indptr, indices, data, shape, checked=checked)
 
     def relevance(self, Y: sparse.csr_matrix) -> sparse.csr_matrix | None:
