@@ -78,8 +78,6 @@ class GuardedProtocol(HttpToolsProtocol):
                 return
             end = self._end_of_piece()
             if not self._in_body:
-                if self._deadline is None:
-                    self._expect_head()
                 self._head_bytes += end - self._parsed
                 if self._head_bytes > HEAD_BYTES:
                     self._refuse(TOO_LARGE)
@@ -87,6 +85,8 @@ class GuardedProtocol(HttpToolsProtocol):
             piece = memoryview(self._received)[self._parsed : end]
             self._parsed = end
             super().data_received(piece)  # type: ignore[arg-type]
+            if self._head_bytes and not self._in_body and self._deadline is None:
+                self._expect_head()  # only empty lines so far
         if self._in_body and self._deadline is None:
             self._expect_body()
 
