@@ -8,7 +8,6 @@ server's memory grows by more than 512 KB for each connection and 20 MB.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import socket
 import sys
@@ -16,8 +15,11 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
+from common import provenance
+from common.options import parser_for
 from small_servers import Live, live, save_model
 
 REQUEST = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -25,7 +27,7 @@ PATIENCE_S = 1.0
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = parser_for(__doc__)
     parser.add_argument("--connections", type=int, default=100)
     parser.add_argument("--kilobytes", type=int, default=256, help="requests per connection")
     parser.add_argument("--seconds", type=float, default=20)
@@ -39,7 +41,7 @@ def main() -> int:
     print(
         f"{chosen.connections} connections, each with {chosen.kilobytes} KB of requests and no reader: for"
         f" {chosen.seconds:g} s another client waited at most {waited:.2f} s, and memory grew by"
-        f" {grown / 1e6:.0f} MB"
+        f" {grown / 1e6:.0f} MB.\n\n{provenance.measured([provenance.this_run()])}"
     )
     return int(waited > PATIENCE_S or grown > 20e6 + chosen.connections * 512 * 1024)
 
