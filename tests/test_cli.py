@@ -335,6 +335,7 @@ def test_build_and_usage_mistakes(run):
         (FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), "a.txt"), 2, ["a.txt: No such file"]),
         (MemoryError(), 1, ["not enough memory"]),
         (KeyboardInterrupt(), 130, ["interrupted"]),
+        (failures.TerminatedError(), 143, ["terminated"]),
         (ZeroDivisionError("one\nover zero"), 1, ["internal error", "one over zero", "--debug"]),
         (treetop.errors.TreetopError("ours"), 1, ["treetop: ours"]),
     ],

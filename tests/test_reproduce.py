@@ -17,7 +17,7 @@ from small_data import topic_texts
 from tiny_bert import tiny_bert
 from treetop import Dataset, recipes
 from treetop.cli.reproduce import parse_encoders
-from treetop.errors import ConfigError
+from treetop.errors import ConfigError, ModelError
 from treetop.methods.xr_transformer import XRTransformer
 from treetop.reproduction import Plan, TableRow, reproduce
 from treetop.reproduction.differences import size_of
@@ -141,6 +141,20 @@ def test_every_recipe_can_be_planned(recipe, train, test):
     encoders = {"": tiny_bert()} if "transformer.encoder" in found.members[0].settings else {}
     planned = Plan.of(found, train, test, encoders=encoders)
     assert len(planned.members) == len(found.members) and planned.differences
+
+
+def test_a_member_that_is_being_trained_is_rejected(train, test, tmp_path, monkeypatch):
+    single = plan(train, test, single="bert")
+    fit = XRTransformer._fit
+
+    def during(self, dataset, **options):
+        with pytest.raises(ModelError, match="bert: another process is making or changing this model"):
+            reproduce(single, train, test, tmp_path / "out", resume=True)
+        return fit(self, dataset, **options)
+
+    monkeypatch.setattr(XRTransformer, "_fit", during)
+    assert [one.name for one in reproduce(single, train, test, tmp_path / "out")] == ["bert"]
+    assert sorted(path.name for path in (tmp_path / "out" / "members").iterdir()) == ["bert", "bert.json"]
 
 
 def test_a_run_that_was_stopped_continues(finished, train, test, tmp_path, monkeypatch):

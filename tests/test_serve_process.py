@@ -123,7 +123,7 @@ def test_sighup_while_models_load_is_ignored(folder) -> None:
         assert process.stderr is not None
         assert " at http://" in process.stderr.readline()
         process.send_signal(signal.SIGTERM)
-        assert process.wait(20) in (0, -signal.SIGTERM)  # it may not handle signals yet
+        assert process.wait(20) in (0, 143)  # the server may not handle signals yet
 
 
 def test_a_folder_copied_slowly_is_loaded_once_complete(tmp_path) -> None:

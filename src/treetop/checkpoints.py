@@ -5,13 +5,15 @@ reads it from disk; with other data or settings the name differs, and the piece 
 `keeping`, nothing is written.
 
 A piece is a folder of ``.npy`` files, which are memory-mapped from then on: the weights of finished levels
-leave memory while the training continues.
+leave memory while the training continues. ``piece.json`` lists the files with their sizes and checksums; a
+piece that differs from it counts as absent.
 """
 
 from __future__ import annotations
 
 import contextlib
 import contextvars
+import json
 import os
 import shutil
 import sys
@@ -23,14 +25,16 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from .arrays import write_array
-from .digests import digest_of
+from . import durable
+from .arrays import UNREADABLE, write_array
+from .digests import digest_of, file_digest
 from .errors import ConfigError, TreetopError
 from .machine import is_main_process
 from .store import VERSION
 
 _MAPPED: Literal["r"] | None = None if sys.platform == "win32" else "r"
 """Windows cannot remove mapped files."""
+_LIST = "piece.json"
 _folder: contextvars.ContextVar[Path | None] = contextvars.ContextVar("checkpoints", default=None)
 
 
@@ -38,9 +42,10 @@ _folder: contextvars.ContextVar[Path | None] = contextvars.ContextVar("checkpoin
 def keeping(folder: str | os.PathLike[str], *, resume: bool) -> Iterator[None]:
     """Keeps the pieces finished inside in ``folder``, which is removed at the end if nothing fails.
 
-    ``resume`` uses the pieces that an earlier run left there. If settings are rejected, no new ones are left.
+    One training at a time may use a folder: `store.reserved` is for that. ``resume`` uses the pieces that an
+    earlier run left there. If settings are rejected, no new ones are left.
     """
-    place = Path(folder)
+    place = Path(folder).resolve()  # a link remains a link
     if not is_main_process():  # another process of this training manages the folder
         token = _folder.set(place)
         try:
@@ -48,15 +53,19 @@ def keeping(folder: str | os.PathLike[str], *, resume: bool) -> Iterator[None]:
         finally:
             _folder.reset(token)
         return
-    if not resume:
-        shutil.rmtree(place, ignore_errors=True)
+    if resume:
+        durable.remove_leftovers(place)
+        for killed in place.glob(".*"):
+            shutil.rmtree(killed, ignore_errors=True)
+    else:
+        durable.remove(place)
     token = _folder.set(place)
     try:
         yield
-        shutil.rmtree(place, ignore_errors=True)
+        durable.remove(place)
     except ConfigError:
         if not resume:
-            shutil.rmtree(place, ignore_errors=True)
+            durable.remove(place)
         raise
     finally:
         _folder.reset(token)
@@ -75,16 +84,17 @@ def folder() -> Path | None:
 
 
 def find(name: str | None) -> dict[str, npt.NDArray] | None:
-    """The arrays of a finished piece, or None."""
+    """The arrays of a finished piece, or None if it is missing, incomplete or damaged."""
     folder = _folder.get()
     if folder is None or name is None:
         return None
     try:
-        paths = sorted((folder / name).glob("*.npy"))
-        arrays = {path.stem: np.load(path, mmap_mode=_MAPPED, allow_pickle=False) for path in paths}
-    except (OSError, ValueError, EOFError):
+        files = json.loads((folder / name / _LIST).read_text("utf-8"))
+        if files != _described(folder / name):
+            return None
+        return _opened(folder / name)
+    except UNREADABLE:
         return None
-    return arrays or None
 
 
 def keep(name: str | None, arrays: Mapping[str, npt.NDArray]) -> Mapping[str, npt.NDArray]:
@@ -96,22 +106,34 @@ def keep(name: str | None, arrays: Mapping[str, npt.NDArray]) -> Mapping[str, np
     if folder is None or name is None or not is_main_process():
         return arrays
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        durable.create_folder(folder)
         temporary = Path(tempfile.mkdtemp(prefix=".", dir=folder))
         try:
             for part, array in arrays.items():
                 with (temporary / f"{part}.npy").open("wb") as file:
                     # np.ascontiguousarray would turn a scalar into an array of one dimension.
                     write_array(file, np.asarray(array, order="C"))
-                    file.flush()
-                    os.fsync(file.fileno())
-            shutil.rmtree(folder / name, ignore_errors=True)  # left over and damaged
-            temporary.replace(folder / name)
+                    durable.sync_file(file)
+            with (temporary / _LIST).open("wb") as file:
+                file.write(json.dumps(_described(temporary)).encode())
+                durable.sync_file(file)
+            durable.remove(folder / name)  # left over and damaged
+            durable.move(temporary, folder / name)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
     except OSError as error:
         raise TreetopError(f"could not write to {folder}: {error.strerror or error}") from error
-    return find(name) or arrays
+    return _opened(folder / name)
+
+
+def _described(piece: Path) -> dict[str, list[int | str]]:
+    """Size and checksum of every array."""
+    return {path.stem: [path.stat().st_size, file_digest(path)] for path in sorted(piece.glob("*.npy"))}
+
+
+def _opened(piece: Path) -> dict[str, npt.NDArray]:
+    paths = sorted(piece.glob("*.npy"))
+    return {path.stem: np.load(path, mmap_mode=_MAPPED, allow_pickle=False) for path in paths}
 
 
 def keep_latest(name: str | None, number: int, arrays: Mapping[str, npt.NDArray]) -> None:
@@ -120,9 +142,9 @@ def keep_latest(name: str | None, number: int, arrays: Mapping[str, npt.NDArray]
     if folder is None or name is None:
         return
     keep(f"{name}.{number}", arrays)
-    for other in folder.glob(f"{name}.*"):
-        if other.name != f"{name}.{number}":
-            shutil.rmtree(other, ignore_errors=True)
+    for other in _states(folder, name):
+        if other != number:
+            durable.remove(folder / f"{name}.{other}")
 
 
 def find_latest(name: str | None) -> dict[str, npt.NDArray] | None:
@@ -130,5 +152,10 @@ def find_latest(name: str | None) -> dict[str, npt.NDArray] | None:
     folder = _folder.get()
     if folder is None or name is None:
         return None
-    numbers = sorted((int(path.suffix[1:]) for path in folder.glob(f"{name}.*")), reverse=True)
-    return next((found for number in numbers if (found := find(f"{name}.{number}"))), None)
+    return next((found for number in _states(folder, name) if (found := find(f"{name}.{number}"))), None)
+
+
+def _states(folder: Path, name: str) -> list[int]:
+    """The numbers of the states of a piece, newest first."""
+    endings = (path.name[len(name) + 1 :] for path in folder.glob(f"{name}.*"))
+    return sorted((int(ending) for ending in endings if ending.isdecimal()), reverse=True)

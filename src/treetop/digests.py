@@ -44,8 +44,14 @@ def files_digest(config: Config) -> str:
 
 @functools.lru_cache
 def _file_digest(file: Path, size: int, changed: int) -> str:
+    return file_digest(file)
+
+
+def file_digest(path: Path) -> str:
+    """A hash of the content of a file."""
     digest = xxhash.xxh3_128()
-    with file.open("rb") as content:
-        while block := content.read(1 << 22):
-            digest.update(block)
+    block = memoryview(bytearray(1 << 18))  # small enough to stay in the cache between reading and hashing
+    with path.open("rb", buffering=0) as file:
+        while count := file.readinto(block):
+            digest.update(block[:count])
     return digest.hexdigest()

@@ -14,7 +14,6 @@ import contextlib
 import json
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -25,9 +24,11 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from . import __version__
+from . import __version__, durable, locks
 from .arrays import write_array
+from .digests import file_digest
 from .errors import ModelError, TreetopError
+from .machine import is_main_process
 
 FORMAT = "treetop-model"
 VERSION = 4
@@ -53,21 +54,41 @@ class Stored:
 
 def save(folder: str | os.PathLike[str], stored: Stored) -> None:
     """Writes the model folder. It replaces an older model, but nothing else."""
-    target = Path(folder)
+    target = Path(folder).resolve()
     try:
-        check_target(target)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with _one_at_a_time(target.parent) as alone:
-            if alone:
-                _remove_leftovers(target.parent)
+        check_target(folder)
+        durable.create_folder(target.parent)
+        with locks.one_at_a_time(target.parent) as alone:
+            _remove_leftovers(target.parent, alone)
             if target.exists():
+                _remove_leftovers(target, alone)
                 _write(target, stored)
             else:
                 with _temporary_folder(target.parent) as temporary:
                     _write(temporary, stored)
-                    temporary.replace(target)
+                    durable.move(temporary, target)
     except OSError as error:
-        raise TreetopError(f"could not write the model to {target}: {error.strerror or error}") from error
+        raise TreetopError(f"could not write the model to {folder}: {error.strerror or error}") from error
+
+
+@contextlib.contextmanager
+def reserved(folder: str | os.PathLike[str]) -> Iterator[None]:
+    """Reserves a folder for the model that is made inside; another process that tries is rejected at once.
+
+    The lock ends with the process, however it ends. Of several that run one training, the first holds it.
+    """
+    check_target(folder)
+    if not is_main_process():
+        yield
+        return
+    target = Path(folder).resolve()
+    with locks.held(target.with_name(f".{target.name}.lock")) as ours:
+        if not ours:
+            raise ModelError(
+                f"{folder}: another process is making or changing this model; wait until it ends, or choose"
+                " another folder"
+            )
+        yield
 
 
 def check_target(folder: str | os.PathLike[str]) -> None:
@@ -114,7 +135,7 @@ def _open_arrays(
             arrays[name] = opened[source]
             continue
         try:
-            if verify and _checksum(path) != entry["checksum"]:
+            if verify and file_digest(path) != entry["checksum"]:
                 raise ModelError(
                     f"{folder}: the file {entry['file']} is damaged (its checksum does not match);"
                     f" {_COPY_AGAIN}"
@@ -177,9 +198,8 @@ def _write(folder: Path, stored: Stored) -> None:
             path = temporary / f"{name}.npy"
             with path.open("wb") as file:
                 write_array(file, np.ascontiguousarray(array))
-                file.flush()
-                os.fsync(file.fileno())
-            checksum = _checksum(path)
+                durable.sync_file(file)
+            checksum = file_digest(path)
             if checksum in file_of:
                 path.unlink()
             entries[name] = {"checksum": checksum, "file": file_of.setdefault(checksum, path.name)}
@@ -199,41 +219,18 @@ def _write(folder: Path, stored: Stored) -> None:
             "arrays": entries,
         }
         if not (folder / arrays_name).exists():
-            temporary.replace(folder / arrays_name)
-        text = json.dumps(manifest, indent=1, ensure_ascii=False)
-        fresh = folder / f".{MANIFEST}.{os.getpid()}"
+            durable.move(temporary, folder / arrays_name)
+        else:
+            durable.sync_folder(folder)  # the save that wrote them may have been killed
+        fresh = durable.NewFile(folder / MANIFEST)
         try:
-            with fresh.open("w", encoding="utf-8") as out:
-                out.write(text)
-                out.flush()
-                os.fsync(out.fileno())
-            fresh.replace(folder / MANIFEST)
+            fresh.file.write(json.dumps(manifest, indent=1, ensure_ascii=False).encode())
+            fresh.commit()
         finally:
-            fresh.unlink(missing_ok=True)
+            fresh.discard()
     for old in folder.glob("arrays-*"):
         if old.name != arrays_name:
             shutil.rmtree(old, ignore_errors=True)
-    _remove_leftovers(folder)
-
-
-@contextlib.contextmanager
-def _one_at_a_time(folder: Path) -> Iterator[bool]:
-    """Waits for other saves into ``folder``; yields False on systems and file systems without locks."""
-    if sys.platform == "win32":
-        yield False
-        return
-    import fcntl
-
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            alone = True
-        except OSError:
-            alone = False
-        yield alone
-    finally:
-        os.close(handle)  # releases the lock
 
 
 @contextlib.contextmanager
@@ -247,21 +244,16 @@ def _temporary_folder(parent: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _remove_leftovers(parent: Path) -> None:
-    """Removes temporary folders of saves that were killed."""
-    for folder in parent.glob(f"{TEMPORARY}*"):
-        shutil.rmtree(folder, ignore_errors=True)
+def _remove_leftovers(folder: Path, alone: bool) -> None:
+    """Removes what killed saves left: all of it if no other save can be running, else what is old."""
+    for left in folder.glob(f"{TEMPORARY}*"):
+        if alone or durable.is_old(left):
+            shutil.rmtree(left, ignore_errors=True)
+    for left in folder.glob(f".{MANIFEST}.*"):
+        if alone or durable.is_old(left):
+            left.unlink(missing_ok=True)
 
 
 def _intact(arrays: Path, entries: Mapping[str, Mapping[str, str]]) -> bool:
     checksums = {arrays / entry["file"]: entry["checksum"] for entry in entries.values()}
-    return all(path.is_file() and _checksum(path) == checksum for path, checksum in checksums.items())
-
-
-def _checksum(path: Path) -> str:
-    digest = xxhash.xxh3_128()
-    block = memoryview(bytearray(1 << 18))  # small enough to stay in the cache between reading and hashing
-    with path.open("rb", buffering=0) as file:
-        while count := file.readinto(block):
-            digest.update(block[:count])
-    return digest.hexdigest()
+    return all(path.is_file() and file_digest(path) == checksum for path, checksum in checksums.items())

@@ -9,6 +9,7 @@ import typer
 
 from ..progress import step
 from ..units import counted
+from .command import reserve
 from .options import LabelledReading, Model, Threads, both_helps, given, load_model
 from .reporter import note
 
@@ -47,11 +48,10 @@ def calibrate(
     The order of labels does not change. To calibrate while training, use --set calibration=isotonic.
     """
     from ..calibration import kind_named
-    from ..store import check_target
 
     kind_named(kind)
     target = model if output is None else output
-    check_target(target)
+    reserve(target)
     classifier = load_model(model)
     trained_with = classifier.config
     classifier.config = trained_with.replace_settings(given({"threads": threads}))

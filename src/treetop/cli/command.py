@@ -6,8 +6,11 @@ several commands are declared once.
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import dataclasses
 import inspect
+import os
 import sys
 import typing
 from collections.abc import Callable, Mapping
@@ -23,6 +26,17 @@ from .reporter import renamed_as_notes, reporting
 Function = Callable[..., None]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not show progress.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback if an error occurs.")]
+
+
+_held: contextvars.ContextVar[contextlib.ExitStack] = contextvars.ContextVar("held")
+"""What the running command holds until it ends."""
+
+
+def reserve(model: str | os.PathLike[str]) -> None:
+    """Reserves a model folder for the running command; rejects one where it cannot save a model."""
+    from ..store import reserved
+
+    _held.get().enter_context(reserved(model))
 
 
 @dataclass(frozen=True)
@@ -81,7 +95,8 @@ def _reported(function: Function) -> Function:
         quiet = general.quiet or context.meta.get("treetop.quiet", False)
         debug = general.debug or context.meta.get("treetop.debug", False)
         try:
-            with reporting(quiet=quiet), renamed_as_notes():
+            with reporting(quiet=quiet), renamed_as_notes(), contextlib.ExitStack() as held:
+                _held.set(held)
                 function(**values)
             sys.stdout.flush()
         except (typer.Exit, typer.BadParameter):

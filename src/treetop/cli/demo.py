@@ -9,6 +9,7 @@ import typer
 
 from ..progress import step
 from ..units import counted
+from .command import reserve
 from .options import Seed, Threads, given
 from .output import heading, show, show_table
 
@@ -33,10 +34,9 @@ def demo(
     """Train on the documentation of this Python and label a few queries."""
     from ..data.builtin import build
     from ..methods.hybrid import Hybrid
-    from ..store import check_target
 
     if keep is not None:
-        check_target(keep)
+        reserve(keep)
     with step("Collecting docstrings"):
         splits = build("python-docs")
     train, test = splits["train"], splits["test"]

@@ -10,6 +10,7 @@ import typer
 from ..errors import ConfigError
 from ..progress import step
 from ..units import counted
+from .command import reserve
 from .options import LabelledReading, Threads, both_helps, given, load_model
 from .output import show_table
 from .reporter import note
@@ -58,9 +59,8 @@ def ensemble(
 ) -> None:
     """Combine trained models of any methods into one model."""
     from ..methods.ensemble import LEARNED, Ensemble
-    from ..store import check_target
 
-    check_target(output)
+    reserve(output)
     if any(output.resolve() == model.resolve() for model in models):
         raise ConfigError(f"{output} is one of the models: choose another folder for the ensemble")
     if rule is None:

@@ -1,14 +1,19 @@
 """Errors as one sentence on standard error and an exit code.
 
 0: success; 1: a fault of treetop or of the machine; 2: one that the user can fix; 130: interrupted; 141: the
-reader of a pipe has closed it.
+reader of a pipe has closed it; 143: terminated.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import sys
+import threading
 import traceback
+from collections.abc import Iterator
+from typing import Any
 
 import typer
 
@@ -16,7 +21,31 @@ from ..errors import TreetopError
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
+TERMINATED = 143
 _USER_CAN_FIX = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
+
+
+class TerminatedError(KeyboardInterrupt):
+    """SIGTERM, which ends a command like Ctrl-C: what it was writing is removed."""
+
+
+@contextlib.contextmanager
+def terminable() -> Iterator[None]:
+    """Raises `TerminatedError` at a first SIGTERM, unless it is ignored; a second one kills."""
+
+    def terminate(*_: Any) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        raise TerminatedError
+
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if not in_main_thread or signal.getsignal(signal.SIGTERM) in (signal.SIG_IGN, None):
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def report(error: BaseException, *, debug: bool) -> int:
@@ -34,6 +63,8 @@ def report(error: BaseException, *, debug: bool) -> int:
 def _explain(error: BaseException) -> tuple[str, int]:
     if isinstance(error, TreetopError):
         return str(error), error.exit_code
+    if isinstance(error, TerminatedError):
+        return "terminated", TERMINATED
     if isinstance(error, KeyboardInterrupt):
         return "interrupted", INTERRUPTED
     if isinstance(error, MemoryError):

@@ -10,6 +10,7 @@ import typer
 
 from ..progress import step
 from ..units import counted, file_size
+from .command import reserve
 from .options import LabelledReading
 from .reporter import duration, note
 
@@ -43,9 +44,8 @@ def import_model(
     Other commands also read PECOS's folder itself, but more slowly, and treetop serve does not.
     """
     from ..methods.pecos import load_pecos
-    from ..store import check_target
 
-    check_target(model)
+    reserve(model)
     began = time.monotonic()
     examples = None if train is None else reading.read(train, usual_split="train")
     imported = load_pecos(folder, labels=label_names, train=examples)

@@ -103,6 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             stream.reconfigure(errors="replace")  # characters that the terminal lacks are replaced
     try:
         # Not app(…): that would also replace sys.excepthook.
-        typer.main.get_command(app)(args=arguments, prog_name="treetop")
+        with failures.terminable():
+            typer.main.get_command(app)(args=arguments, prog_name="treetop")
     except (KeyboardInterrupt, BrokenPipeError) as error:
         sys.exit(failures.report(error, debug=False))

@@ -11,6 +11,7 @@ import typer
 from ..errors import ConfigError
 from ..progress import step
 from ..units import counted, file_size
+from .command import reserve
 from .methods import method_names
 from .options import (
     Device,
@@ -98,9 +99,8 @@ def train(
     """
     from ..checkpoints import keeping
     from ..machine import is_main_process, peak_memory
-    from ..store import check_target
 
-    check_target(model)
+    reserve(model)
     classifier = _untrained(recipe, method)
     options = training_settings(
         classifier.name, parse_settings(settings), threads=threads, seed=seed, device=device

@@ -16,6 +16,7 @@ from ..errors import ConfigError
 from ..progress import step
 from ..registry import SINGLE_METHODS
 from ..units import counted
+from .command import reserve
 from .methods import method_names
 from .options import (
     Device,
@@ -120,12 +121,11 @@ def tune(
     whose learning rate changes (schedule, warmup), or whose weights are averaged (average=swa), always trains
     for all of its epochs.
     """
-    from ..store import check_target
     from ..tuning import tune as search
 
     check_output(json)
     if model is not None:
-        check_target(model)
+        reserve(model)
     if study is None:
         study = Path("tune.db") if model is None else model.with_name(f"{model.name}.study.db")
     check_output(study)

@@ -10,6 +10,7 @@ import typer
 
 from ..progress import step
 from ..units import counted
+from .command import reserve
 from .options import LabelledReading, LabelTexts, Model, Threads, given, load_model
 from .reporter import duration, note
 
@@ -56,10 +57,9 @@ def update(
 
     The vocabulary stays as it is; new labels are added to the label tree.
     """
-    from ..store import check_target
 
     target = model if output is None else output
-    check_target(target)
+    reserve(target)
     began = time.monotonic()
     classifier = load_model(model)
     trained_with = classifier.config

@@ -6,9 +6,7 @@ import difflib
 import io
 import itertools
 import os
-import shutil
 import sys
-import uuid
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
@@ -17,6 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, TextIO, cast
 
+from .. import durable
+from ..durable import NewFile
 from ..errors import DataError
 from ..strings import Strings
 from .compression import DAMAGED, SUFFIXES, compressing, decompressed
@@ -158,7 +158,7 @@ class Output:
 
     def __init__(self) -> None:
         self._open = ExitStack()  # closes a text before its compressor, that before its file
-        self._renames: list[tuple[Path, Path]] = []
+        self._files: list[NewFile] = []
         self._folders: list[Path] = []
         self._obsolete: list[Path] = []
 
@@ -175,21 +175,16 @@ class Output:
         """Removes a folder once everything is written."""
         self._obsolete.append(folder)
 
-    def _temporary(self, path: Path) -> Path:
-        """The name that ``path`` has until it is complete."""
+    def binary(self, path: Path) -> BinaryIO:
         if path.is_dir():
             raise DataError(f"{path}: is a folder, not a file; add a file name")
         if not path.parent.is_dir():
             raise DataError(f"{path}: the folder {path.parent} does not exist; create it first")
         if path.exists() and not path.is_file():
-            return path
-        path = path.resolve()  # a link remains a link
-        temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
-        self._renames.append((temporary, path))
-        return temporary
-
-    def binary(self, path: Path) -> BinaryIO:
-        file = self._open.enter_context(self._temporary(path).open("wb"))
+            file: BinaryIO = self._open.enter_context(path.open("wb"))
+        else:
+            self._files.append(NewFile(path.resolve()))  # a link remains a link
+            file = self._open.enter_context(self._files[-1].file)
         return self._open.enter_context(compressing(file, path.name))
 
     def text(self, path: Path) -> TextIO:
@@ -201,13 +196,13 @@ class Output:
         try:
             self._open.close()
             if error is None:
-                for temporary, path in self._renames:
-                    temporary.replace(path)
+                for file in self._files:
+                    file.commit()
                 for folder in self._obsolete:
-                    shutil.rmtree(folder, ignore_errors=True)
+                    durable.remove(folder)
         finally:
-            for temporary, _ in self._renames:
-                temporary.unlink(missing_ok=True)
+            for file in self._files:
+                file.discard()
             for folder in reversed(self._folders):
                 with suppress(OSError):  # it is not empty
                     folder.rmdir()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from ..data.files import Output
 from ..digests import digest_of
 from ..errors import TreetopError
 from .arrays import to_array
@@ -28,14 +28,11 @@ def cached(folder: str | None, encoder: Encoder, examples: Examples, make: Calla
         return cached_vectors
     except (OSError, ValueError, EOFError):
         vectors = make()
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
-            np.save(file, vectors)
-        temporary.replace(path)
+        with Output() as out:
+            np.save(out.binary(path), vectors)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise TreetopError(
             f"could not write vectors to {folder} ({error.strerror or error}): set another cache, or none"
         ) from error

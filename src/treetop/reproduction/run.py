@@ -180,24 +180,28 @@ def _train(
     )
     model = method_class(member.method)(config)
     kept = target.with_name(f"{member.name}.json")
-    new = _keep_settings(member, kept)
     if (target / store.MANIFEST).exists():
+        _keep_settings(member, kept)
         return
-    unfinished = target.with_name(f"{member.name}.unfinished")
-    resumed = resume and unfinished.exists()
-    began = time.monotonic()
-    with keeping(unfinished, resume=resume):
-        try:
-            model.fit(train)
-        except ConfigError:
-            if new:
-                kept.unlink()
-            raise
-        model.statistics |= {"recipe": plan.recipe.name, "recipe_member": member.name}
-        if not resumed:  # the time before a kill is not known
-            seconds = round(time.monotonic() - began, 3)
-            model.statistics["spent"] = {"seconds": seconds, "peak_bytes": peak_memory()}
-        model.save(target)
+    with store.reserved(target):
+        new = _keep_settings(member, kept)
+        if (target / store.MANIFEST).exists():  # another process has trained it meanwhile
+            return
+        unfinished = target.with_name(f"{member.name}.unfinished")
+        resumed = resume and unfinished.exists()
+        began = time.monotonic()
+        with keeping(unfinished, resume=resume):
+            try:
+                model.fit(train)
+            except ConfigError:
+                if new:
+                    kept.unlink()
+                raise
+            model.statistics |= {"recipe": plan.recipe.name, "recipe_member": member.name}
+            if not resumed:  # the time before a kill is not known
+                seconds = round(time.monotonic() - began, 3)
+                model.statistics["spent"] = {"seconds": seconds, "peak_bytes": peak_memory()}
+            model.save(target)
 
 
 def _measure(
@@ -261,18 +265,14 @@ def _predict(model: Method, test: Dataset) -> tuple[Predictions, float]:
 
 def _keep(path: Path, predictions: Predictions, seconds: float) -> None:
     path.parent.mkdir(exist_ok=True)
-    temporary = path.with_name(f".{path.name}")
-    with temporary.open("wb") as file:
+    with Output() as out:
         np.savez(
-            file,
+            out.binary(path),
             indptr=predictions.indptr,
             indices=predictions.indices,
             scores=predictions.scores,
             seconds=np.array(seconds),
         )
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
 
 
 def _read(path: Path, train: Dataset) -> tuple[Predictions, float] | None:
