@@ -32,6 +32,7 @@ from pecos_folders import (
 from treetop import DataError, Dataset, ModelError, load_pecos
 from treetop.errors import UserError
 from treetop.serve.card import card_of
+from treetop.serve.private_copies import PrivateCopies
 from treetop.serve.schemas import CardAnswer, ModelAnswer
 from treetop.serve.served_model import load_served
 
@@ -382,7 +383,8 @@ def test_unknown_counts_in_ensembles_reports_and_the_server(tmp_path, run):
     assert report.code == 0, report.err
     assert "trained on different data" not in (tmp_path / "r.html").read_text("utf-8")
     assert run("evaluate", tmp_path / "imported", test, "--card").code == 0
-    served = load_served("m", tmp_path / "imported", {}, verify=True)
+    with PrivateCopies() as copies:
+        served = load_served("m", tmp_path / "imported", {}, copies)
     assert ModelAnswer(**served.describe(), default=True).examples is None
     card = CardAnswer(**card_of(served))
     assert card.long_tail.points == [] and card.evaluation is not None

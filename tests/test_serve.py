@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import shutil
 import sqlite3
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,11 +18,13 @@ from starlette.testclient import TestClient
 
 import treetop
 from small_servers import examples, save_model
-from treetop.errors import ConfigError, ModelError
+from treetop.errors import ConfigError, ModelError, TreetopError
 from treetop.serve.app import make_app
 from treetop.serve.feedback import connect
 from treetop.serve.models import named_folders
+from treetop.serve.private_copies import PrivateCopies
 from treetop.serve.served_model import version_of
+from treetop.serve.server import listen
 from treetop.serve.services import Services
 from treetop.serve.settings import ServeConfig
 
@@ -194,6 +200,35 @@ def test_invalid_bodies_are_refused(server, raw, kind, status) -> None:
 
 
 @pytest.mark.slow
+def test_every_route_that_predicts_has_the_same_limits(folder, tmp_path) -> None:
+    limits = {"max_labels": 20, "max_k": 15, "max_texts": 3, "max_text": 50}
+    with make_client(folder, tmp_path, **limits) as server:
+
+        def texts(given: list[str], k: int) -> list[int]:
+            several = {"documents": [{"text": text} for text in given]}
+            answers = [
+                server.post("/v1/predict", json={"texts": given, "k": k}),
+                server.post("/v1/predict", json={"texts": given, "k": k, "explain": True}),
+                server.post(f"/v1/projects/small/suggest-batch?limit={k}", json=several),
+            ]
+            if len(given) == 1:
+                form = {"text": given[0], "limit": k}
+                answers.append(server.post("/v1/projects/small/suggest", data=form))
+            return [answer.status_code for answer in answers]
+
+        assert texts([TEXT], 15) == [200] * 4 and texts([TEXT] * 2, 10) == [200] * 3
+        for given, k in (
+            ([TEXT], 16),
+            ([TEXT] * 2, 11),
+            ([TEXT] * 3, 1000),
+            ([TEXT] * 4, 1),
+            (["a" * 51], 1),
+        ):
+            assert set(texts(given, k)) == {422}
+    with make_client(folder, tmp_path, max_labels=5) as server:
+        assert set(texts([TEXT], 6)) == {422}
+
+
 def test_bodies_with_many_errors_are_refused_fast(server) -> None:
     for body in ({"texts": [1] * 1_000_000}, {f"a{n}": 1 for n in range(300_000)}):
         began = time.monotonic()
@@ -218,7 +253,7 @@ def test_a_failing_text_fails_only_its_own_request(folder, tmp_path) -> None:
 
     class FailsOnBad:
         def __init__(self) -> None:
-            self.inner = load_served("small", folder, {}, verify=True)
+            self.inner = load_served("small", folder, {}, PrivateCopies(tmp_path))
 
         def predict(self, texts, k):
             time.sleep(0.05)
@@ -305,6 +340,39 @@ def test_a_model_saved_while_others_load_is_reloaded(tmp_path, monkeypatch) -> N
     services.close()
 
 
+def test_what_cannot_be_copied_is_named_by_its_own_folder(folder, tmp_path, monkeypatch) -> None:
+    model = tmp_path / "model"
+    shutil.copytree(folder, model)
+    array = next(model.glob("*/*.npy"))
+    with PrivateCopies() as copies:
+
+        def complains(words: str, kind: type[TreetopError] = ModelError) -> None:
+            with pytest.raises(kind, match=words) as caught:
+                copies.of("m", model)
+            message = str(caught.value)
+            assert str(model) in message and str(copies.root) not in message and "\n" not in message
+            assert not list((copies.root / "m").iterdir())
+
+        monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=7_000))
+        complains("has 0 MB left; set TMPDIR", TreetopError)
+        monkeypatch.undo()
+        array.write_bytes(array.read_bytes()[:-1])
+        complains("damaged .its checksum does not match")
+        array.unlink()
+        complains(f"{array.name} is missing")
+        os.mkfifo(array)
+        complains(f"{array.name} is missing")
+        array.unlink()
+        array.symlink_to(next(folder.glob("*/*.npy")))
+        complains("points outside the model folder")
+        for content in ("{", "[" * 100_000, '{"format": 1}'):
+            (model / "manifest.json").write_text(content)
+            complains("it is not a model manifest")
+        (model / "manifest.json").unlink()
+        os.mkfifo(model / "manifest.json")
+        complains("is not a model folder")
+
+
 def test_names_of_models(tmp_path) -> None:
     (tmp_path / "current").symlink_to(tmp_path / "v1")  # may point to v2 later
     assert list(named_folders([f"{tmp_path}/current/"])) == ["current"]
@@ -329,6 +397,54 @@ def test_model_card(folder, tmp_path, run) -> None:
     save_model(folder, seed=1)  # another version: the metrics are not shown
     with make_client(folder, tmp_path) as server:
         assert server.get("/v1/models/small/card").json()["evaluation"] is None
+
+
+def test_a_damaged_card_counts_as_none(folder, tmp_path, caplog) -> None:
+    shutil.copytree(folder, tmp_path / "small")
+    card = tmp_path / "small" / "card.json"
+    good = {
+        "version": version_of(folder),
+        **{"source": "x", "examples": 1, "metrics": {"P@1": 1.0}, "by_frequency": [], "calibration": None},
+    }
+    damaged = [
+        *("", "{", "[]", "null", "7", '{"version": 5}', "\0" * 100, "[" * 100_000, '{"a":' * 100_000),
+        *(json.dumps(good)[:-1], json.dumps({"version": good["version"]})),
+        *(
+            json.dumps(good | {"metrics": value})
+            for value in (None, [1], {"P@1": "x"}, {"P@1": float("nan")})
+        ),
+        *(
+            json.dumps(good | {"by_frequency": value})
+            for value in ([7], [{"a": float("inf")}], [{"a": "\ud800"}])
+        ),
+        json.dumps(good).replace("1.0", "1e999"),
+        json.dumps(good) + " " * 2_000_000,
+    ]
+    with make_client(tmp_path / "small", tmp_path, feedback="none") as server:
+
+        def evaluation() -> Any:
+            response = server.get("/v1/models/small/card")
+            assert response.status_code == 200
+            return response.json()["evaluation"]
+
+        for content in damaged:
+            card.write_text(content, "utf-8")
+            assert evaluation() is None, content[:100]
+        card.write_bytes(b'{"version": "\xff"}')
+        assert evaluation() is None
+        card.write_text(json.dumps(good))
+        assert evaluation() == {name: value for name, value in good.items() if name != "version"}
+        card.unlink()
+        assert evaluation() is None
+        for make in (
+            card.mkdir,
+            lambda: os.mkfifo(card),
+            lambda: card.symlink_to(card),
+            lambda: card.symlink_to("/dev/zero"),
+        ):
+            make()
+            assert evaluation() is None
+            card.rmdir() if card.is_dir() else card.unlink()
 
 
 def test_label_search_route(server) -> None:
@@ -489,6 +605,26 @@ def test_a_server_on_loopback_accepts_only_its_own_host_names(folder, tmp_path) 
             assert server.get("/v1/models", headers={"host": host}).status_code == 421
     with make_client(folder, tmp_path, host="0.0.0.0") as server:
         assert server.get("/v1/models", headers={"host": "any.example"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.2", "127.1", "0:0:0:0:0:0:0:1", "::ffff:127.0.0.1", "LOCALHOST", "ip6-localhost"]
+)
+def test_any_spelling_of_loopback_checks_host_names(folder, tmp_path, host) -> None:
+    """What counts is the address that the server is bound to."""
+    given = ServeConfig(host=host, port=0)
+    try:
+        sockets = listen(given)
+    except TreetopError:
+        pytest.skip(f"{host} is not an address of this machine")
+    with contextlib.closing(sockets[0]):
+        config = given.bound_to(sockets[0].getsockname()[0])
+    named = f"[{host}]" if ":" in host else host
+    with make_client(folder, tmp_path, host=config.host, allow_host=config.allow_host) as server:
+        for name in (named, "localhost:80", "127.0.0.3:80", "[::1]", "[0:0::1]:80"):
+            assert server.get("/v1/models", headers={"host": name}).status_code == 200
+        for name in ("evil.example", "128.0.0.1", "[::2]", "127.0.0.1.evil.example"):
+            assert server.get("/v1/models", headers={"host": name}).status_code == 421
 
 
 def test_keys(folder, tmp_path) -> None:

@@ -24,6 +24,7 @@ import pytest
 from annif_client import AnnifClient
 
 from small_servers import SLOW, SOON_STABLE, live, request, save_model, serve_command, until
+from treetop.serve.served_model import version_of
 
 pytestmark = pytest.mark.process
 TEXT = "cat dog horse fur paws tail"
@@ -143,6 +144,107 @@ def test_a_folder_copied_slowly_is_loaded_once_complete(tmp_path) -> None:
         assert server.predict("zebra quark", k=1)[1]["results"][0]["labels"][0]["label"].startswith("zebras")
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_served_folder_may_be_changed_in_any_way(tmp_path, workers) -> None:
+    """Files copied over each other, truncated, extended, deleted, replaced by folders, pipes and links."""
+    folder, other = tmp_path / "model", tmp_path / "other"
+    save_model(folder)
+    save_model(other, "zebras")
+    shutil.copytree(folder, tmp_path / "first")
+
+    def overwrite(source: Path) -> None:
+        """As ``cp -r SOURCE/. model/``: files that exist are truncated and written in place."""
+        for path in sorted(source.rglob("*")):
+            target = folder / path.relative_to(source)
+            target.mkdir(exist_ok=True) if path.is_dir() else target.write_bytes(path.read_bytes())
+
+    def each_file(change: Any) -> None:
+        for path in [path for path in folder.rglob("*") if not path.is_dir()]:
+            change(path)
+
+    def replaced_by(make: Any) -> None:
+        each_file(lambda path: (path.unlink(), make(path)))
+
+    changes = {
+        "another model": lambda: overwrite(other),
+        "empty": lambda: each_file(lambda path: os.truncate(path, 0)),
+        "huge": lambda: each_file(lambda path: os.truncate(path, 1 << 42)),
+        "zeros": lambda: each_file(lambda path: path.write_bytes(bytes(path.stat().st_size))),
+        "folders": lambda: replaced_by(Path.mkdir),
+        "pipes": lambda: replaced_by(os.mkfifo),
+        "circular links": lambda: replaced_by(lambda path: path.symlink_to(path)),
+        "devices": lambda: replaced_by(lambda path: path.symlink_to("/dev/zero")),
+        "gone": lambda: shutil.rmtree(folder),
+        "a circular link": lambda: (shutil.rmtree(folder), folder.symlink_to(folder)),
+    }
+    with live(folder, "--workers", workers, "--watch", 0.05) as server, Load(server.port) as load:
+        for name, change in changes.items():
+            answered = load.statuses[200]
+            change()
+            until(lambda: load.statuses[200] > answered + 50, 20, name)  # noqa: B023
+            time.sleep(0.2)
+            if folder.is_symlink():
+                folder.unlink()
+            shutil.rmtree(folder, ignore_errors=True)
+            loaded = sum("replaced" in line for line in server.lines)
+            shutil.copytree(tmp_path / "first", folder)
+            until(lambda: sum("replaced" in line for line in server.lines) >= loaded + workers, 20, name)  # noqa: B023
+        assert server.predict(TEXT)[0] == 200 and server.process.poll() is None
+        dropped = [line for line in server.lines if "still serving version" in line]
+        assert dropped and all(" model: still serving version " in line for line in dropped)
+        assert not any("Traceback" in line or "exited with code" in line for line in server.lines), (
+            server.lines
+        )
+    assert set(load.statuses) == {200}, load.statuses
+
+
+def test_a_replaced_worker_serves_what_the_others_serve(tmp_path) -> None:
+    folder, other = tmp_path / "model", tmp_path / "other"
+    save_model(folder)
+    save_model(other, "zebras")
+    with live(folder, "--workers", 2, "--watch", 0.1, patch=SOON_STABLE) as server:
+        version = server.predict(TEXT)[1]["version"]
+        shutil.copy(other / "manifest.json", folder)  # without its arrays
+        old = _children(server.process.pid)
+        for child in old:
+            os.kill(child, signal.SIGKILL)
+        fresh = until(
+            lambda: [child for child in _children(server.process.pid) if child not in old], 20, "a worker"
+        )
+        server.wait_for(f"model: still serving version {version}")
+        until(lambda: _try(server) == 200, 20, "an answer")
+        assert fresh and server.predict(TEXT)[1]["version"] == version
+        shutil.copytree(other, folder, dirs_exist_ok=True)
+        until(lambda: server.predict(TEXT)[1]["version"] == version_of(other), 20, "the new model")
+
+
+def test_private_copies_are_shared_and_removed(tmp_path, monkeypatch) -> None:
+    """Workers map the same files; a killed server's copies are removed by the next."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    save_model(tmp_path / "model")
+
+    def mapped(process: int) -> set[str]:
+        lines = Path(f"/proc/{process}/maps").read_text().splitlines()
+        return {line.split()[-1] for line in lines if line.endswith(".npy")}
+
+    def copies() -> set[Path]:
+        return set((tmp_path / "tmp").glob("treetop-serve-*"))
+
+    with live(tmp_path / "model", "--workers", 2) as server:
+        first, second = (mapped(child) for child in _children(server.process.pid))
+        (copy,) = copies()
+        assert first and first == second and all(path.startswith(str(copy)) for path in first)
+        with live(tmp_path / "model"):  # leaves the copies of running servers alone
+            assert len(copies()) == 2 and copy.exists()
+        server.process.kill()
+        server.process.wait()
+    assert copies() == {copy}
+    with live(tmp_path / "model"):
+        assert len(copies()) == 1 and not copy.exists()
+    assert not copies()
+
+
 def test_workers_share_the_port_and_one_that_dies_is_replaced(folder, tmp_path) -> None:
     options = ("--workers", 2, "--feedback", tmp_path / "f.sqlite", "--watch", 0)
     with live(folder, *options, patch=SOON_STABLE) as server:
@@ -248,6 +350,42 @@ def test_sigterm_finishes_running_requests_and_refuses_new_ones(folder) -> None:
         with pytest.raises(OSError):
             server.predict(TEXT)
         assert not any("Traceback" in line for line in server.lines)
+
+
+STUCK = """
+import threading
+from treetop.serve import routes, server
+server.LAST_S = 0.5
+routes.card_of = lambda served: threading.Event().wait()
+"""
+
+
+def test_sigterm_ends_a_server_with_stuck_threads(folder) -> None:
+    """As if the disk of a model folder did not respond."""
+    with live(folder, "--drain", 1, patch=STUCK) as server, ThreadPoolExecutor(10) as pool:
+        for _ in range(10):
+            pool.submit(server.ask, "GET", "/v1/models/small/card")
+        time.sleep(1)
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(15) == 1
+        server.wait_for("something still runs")
+
+
+def test_sigterm_ends_stopped_workers(folder) -> None:
+    patch = "from treetop.serve import workers; workers.LAST_S = 0.2"
+    with live(folder, "--drain", 1, "--workers", 2, patch=patch) as server:
+        os.kill(_children(server.process.pid)[0], signal.SIGSTOP)
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(15) == 1
+        server.wait_for("workers exited with codes")
+
+
+def test_nothing_is_written_into_the_current_folder(folder, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with live(folder) as server:
+        assert server.predict(TEXT)[0] == 200
+        assert server.ask("POST", "/v1/feedback", {"text": TEXT, "accepted": ["animals"]})[0] == 503
+    assert not list(tmp_path.iterdir())
 
 
 def test_workers_end_with_their_killed_parent(folder) -> None:
@@ -384,6 +522,71 @@ def test_pipelined_requests(server) -> None:
             chunk = connection.recv(65536)
             assert chunk, received
             received += chunk
+
+
+def test_pipelined_requests_wait_for_their_client(server) -> None:
+    """A client that pipelines without reading costs neither much memory nor other clients' time."""
+    one = b"GET /v1/models/small/card HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    before = server.resident()
+    with contextlib.ExitStack() as stack:
+        for _ in range(40):
+            connection = stack.enter_context(socket.socket())
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.connect(("127.0.0.1", server.port))
+            connection.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                connection.send(one * 5000)
+        slowest = 0.0
+        for _ in range(20):
+            began = time.monotonic()
+            assert server.ask("GET", "/healthz")[0] == 200
+            slowest = max(slowest, time.monotonic() - began)
+        # Parsed ahead, the requests took 10 s and 5 KB each.
+        assert slowest < 2 and server.resident() - before < 60e6
+
+
+def test_pipelined_requests_cut_anywhere(server) -> None:
+    """Heads, bodies of known length and chunked bodies, in one read and byte by byte: the same answers."""
+    body = json.dumps({"text": TEXT, "k": 1}).encode()
+    chunked = _head(0).replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
+    sent = (
+        *(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", _head(len(body)) + body),
+        *(
+            chunked + b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body),
+            b"GET /no HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        ),
+        b"POST /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n\r\n\r\n\r\n\r\nX",
+        b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+    )
+    whole = b"".join(sent)
+    expected = [b"200", b"200", b"200", b"404", b"405", b"200"]
+    for step in (len(whole), 7, 1):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=15) as connection:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            for start in range(0, len(whole), step):
+                connection.sendall(whole[start : start + step])
+            received = b""
+            while chunk := connection.recv(65536):
+                received += chunk
+        assert re.findall(rb"HTTP/1.1 (\d+) ", received) == expected
+
+
+def test_large_headers_in_one_read_are_refused(server) -> None:
+    for size, status in ((30_000, b" 200 "), (33_000, b" 431 "), (120_000, b" 431 ")):
+        head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: %s\r\n\r\n" % (b"a" * size)
+        assert status in _raw(server.port, head).split(b"\r\n")[0]
+    empty_lines = _raw(server.port, b"\r\n" * 20_000 + b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert b" 431 " in empty_lines.split(b"\r\n")[0]
+
+
+def test_empty_lines_do_not_hold_a_connection(server) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        received = b""
+        while b'{"status":"ok"}' not in received:
+            received += connection.recv(65536)
+        connection.sendall(b"\r\n")
+        assert b" 408 " in connection.recv(65536)
 
 
 def test_malformed_http(server) -> None:

@@ -128,24 +128,13 @@ def _open_arrays(
 ) -> dict[str, npt.NDArray]:
     arrays: dict[str, npt.NDArray] = {}
     opened: dict[tuple[str, str], npt.NDArray] = {}
-    home = folder.resolve()
     for name, entry in entries.items():
-        if not isinstance(entry, dict) or not {"file", "checksum"} <= entry.keys():
-            raise ModelError(
-                f"{folder / MANIFEST} is damaged: no file or checksum recorded for {name}; {_COPY_AGAIN}"
-            )
+        path = array_file(folder, name, entry)
         source = str(entry["file"]), str(entry["checksum"])
         if source in opened:
             arrays[name] = opened[source]
             continue
-        path = folder / source[0]
         try:
-            if path.resolve().parent.parent != home:
-                raise ModelError(
-                    f"{folder}: {name} points outside the model folder; use a model that you trust"
-                )
-            if not path.is_file():
-                raise ModelError(f"{folder}: the file {entry['file']} is missing; {_COPY_AGAIN}")
             if verify and file_digest(path) != entry["checksum"]:
                 raise ModelError(
                     f"{folder}: the file {entry['file']} is damaged (its checksum does not match);"
@@ -156,6 +145,26 @@ def _open_arrays(
             raise_machine_fault(error, path)
             raise ModelError(f"{folder}: the file {entry['file']} is damaged; {_COPY_AGAIN}") from None
     return arrays
+
+
+def array_file(folder: Path, name: str, entry: Mapping[str, str]) -> Path:
+    """The file of an array by its entry in the manifest: in the model folder, and there."""
+    if not isinstance(entry, dict) or not {"file", "checksum"} <= entry.keys():
+        raise ModelError(
+            f"{folder / MANIFEST} is damaged: no file or checksum recorded for {name}; {_COPY_AGAIN}"
+        )
+    path = folder / str(entry["file"])
+    try:
+        inside = len(Path(entry["file"]).parts) == 2 and path.resolve().parent.parent == folder.resolve()
+    except (OSError, RuntimeError, ValueError, TypeError) as error:
+        raise_machine_fault(error, path)
+        # Links in a circle, or a name that no file can have.
+        raise ModelError(f"{folder}: the file {entry['file']} is missing; {_COPY_AGAIN}") from None
+    if not inside:
+        raise ModelError(f"{folder}: {name} points outside the model folder; use a model that you trust")
+    if not path.is_file():
+        raise ModelError(f"{folder}: the file {entry['file']} is missing; {_COPY_AGAIN}")
+    return path
 
 
 def read_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:

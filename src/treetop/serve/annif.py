@@ -15,7 +15,7 @@ from .feedback import Feedback
 from .http_errors import HttpError
 from .openapi import error_responses, form_request, json_request
 from .rendering import suggest_renderer
-from .request_body import JSON, check_k, check_texts, form_body, json_body
+from .request_body import JSON, check_request, check_texts, form_body, json_body
 from .served_model import ServedModel
 from .services import Services
 
@@ -53,11 +53,12 @@ def make_annif_router(services: Services) -> APIRouter:
     )
     async def suggest(project_id: str, request: Request) -> Response:
         slot = models[project_id]
+        slot.batcher.check_room()
         form = await form_body(request, config)
         if "text" not in form:
             raise HttpError(422, "text: required field is missing")
-        check_texts([form["text"]], config)
         limit = _number(form, "limit", LIMIT, 1, config.max_k)
+        check_request([form["text"]], int(limit), config, "limit")
         threshold = _number(form, "threshold", 0.0, 0.0, 1.0)
         content = await slot.batcher.predict([form["text"]], int(limit), suggest_renderer(threshold))
         return Response(content, media_type=JSON)
@@ -76,10 +77,10 @@ def make_annif_router(services: Services) -> APIRouter:
         language: str = "",
     ) -> Response:
         slot = models[project_id]
-        check_k(limit, config, "limit")
+        slot.batcher.check_room()
         body = await json_body(request, schemas.Documents, config)
         texts = [document.text for document in body.documents]
-        check_texts(texts, config)
+        check_request(texts, limit, config, "limit")
         document_ids = [document.document_id for document in body.documents]
         content = await slot.batcher.predict(texts, limit, suggest_renderer(threshold, document_ids))
         return Response(content, media_type=JSON)

@@ -2,13 +2,15 @@
 
     model/card.json      the metrics and the model version they belong to
 
-Metrics of another version of the model are not shown.
+Metrics of another version of the model are not shown, nor those of a damaged file.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +19,17 @@ import numpy.typing as npt
 
 from ..data.statistics import frequency_buckets
 from ..methods import METHODS
+from .regular_files import read_regular
+from .schemas import StoredEvaluation
 from .served_model import ServedModel, version_of
 
 if TYPE_CHECKING:
     from ..data import Dataset
     from ..methods import Method
 
+log = logging.getLogger("treetop.serve")
 FILE = "card.json"
+MAX_BYTES = 1_000_000
 KS = (1, 3, 5)
 POINTS = 100
 """Points of the long-tail curve."""
@@ -90,10 +96,20 @@ def measure(model: Method, truth: Dataset, folder: Path) -> None:
 
 def _read_evaluation(folder: Path, version: str) -> dict[str, Any] | None:
     """The stored metrics, if they belong to this version."""
+    path = folder / FILE
     try:
-        content = json.loads((folder / FILE).read_text("utf-8"))
-    except (OSError, ValueError):
+        stored = StoredEvaluation.model_validate_json(read_regular(path, MAX_BYTES))
+        content = stored.model_dump()
+        json.dumps(content, allow_nan=False, ensure_ascii=False).encode()  # what a response can hold
+    except FileNotFoundError:
         return None
-    if not isinstance(content, dict) or content.pop("version", None) != version:
+    except (OSError, ValueError, RecursionError):
+        _warn(path, version)
         return None
-    return content
+    return content if content.pop("version") == version else None
+
+
+@functools.lru_cache(maxsize=1000)
+def _warn(path: Path, version: str) -> None:
+    """Once per version of a model: clients decide how often the card is read."""
+    log.warning("%s of version %s is damaged; write it again with treetop evaluate --card", path, version)

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ..errors import ConfigError
 from .http_errors import INTERNAL_ERROR, HttpError, error_response
 from .metrics import Metrics
-from .settings import ServeConfig
+from .settings import ServeConfig, is_loopback
 
 log = logging.getLogger("treetop.serve")
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -107,7 +107,7 @@ class ServerMiddleware:
     def _refusal(self, scope: Scope) -> Response | None:
         headers = dict(scope["headers"])
         path = scope["path"]
-        if self._hosts is not None and _host(headers.get(b"host", b"")) not in self._hosts:
+        if not self._is_allowed(_host(headers.get(b"host", b""))):
             return error_response(421, "host name not allowed; see --allow-host", path=path)
         if self._keys is None or path in PUBLIC or path.startswith("/static/"):
             return None
@@ -123,6 +123,10 @@ class ServerMiddleware:
             else "unknown API key; ask the server's operator for a valid one"
         )
         return error_response(401, message, {"WWW-Authenticate": "Bearer"}, path)
+
+    def _is_allowed(self, host: str) -> bool:
+        """Whether requests may name this host. No other site can have a loopback address as its name."""
+        return self._hosts is None or host in self._hosts or is_loopback(host)
 
 
 async def _call(endpoint: Endpoint, request: Request) -> Response:

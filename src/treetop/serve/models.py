@@ -16,7 +16,8 @@ from ..store import MANIFEST
 from .batching import Batcher
 from .http_errors import HttpError
 from .metrics import Metrics
-from .served_model import ServedModel, load_served
+from .private_copies import PrivateCopies
+from .served_model import ServedModel, load_copy, load_served
 from .settings import ServeConfig
 
 log = logging.getLogger("treetop.serve")
@@ -51,9 +52,11 @@ def named_folders(arguments: Iterable[str]) -> dict[str, Path]:
 class Slot:
     """One model name: the version served now, and the thread that predicts with it."""
 
-    def __init__(self, served: ServedModel, seen: Fingerprint, config: ServeConfig, metrics: Metrics) -> None:
+    def __init__(
+        self, served: ServedModel, seen: Fingerprint, broken: bool, config: ServeConfig, metrics: Metrics
+    ) -> None:
         self.serve(served)
-        self.seen, self.broken = seen, False
+        self.seen, self.broken = seen, broken
         """The manifest loaded last or, if loading failed, all files of the folder at that time."""
         self.batcher = Batcher(
             lambda: self.served,
@@ -74,20 +77,34 @@ class Models:
     """Loads all models at startup; `refresh` reloads those that changed."""
 
     def __init__(
-        self, folders: dict[str, Path], config: ServeConfig, metrics: Metrics, *, verify: bool
+        self, folders: dict[str, Path], config: ServeConfig, metrics: Metrics, copies: PrivateCopies
     ) -> None:
-        self._config, self._metrics = config, metrics
+        self._config, self._metrics, self._copies = config, metrics, copies
         self._refreshing, self._pending = asyncio.Lock(), False
         # Taken before loading, so that changes meanwhile are seen.
-        seen = {name: _fingerprint(folder) for name, folder in folders.items()}
-        loaded = {
-            name: load_served(name, folder, config.load_settings, verify=verify)
-            for name, folder in folders.items()
+        seen = {
+            name: (_fingerprint(folder), _fingerprint(folder, deep=True)) for name, folder in folders.items()
         }
-        self._slots = {name: Slot(served, seen[name], config, metrics) for name, served in loaded.items()}
-        for name in loaded:
-            metrics.loads.labels(name, "loaded").inc()
+        loaded = {name: self._first(name, folder) for name, folder in folders.items()}
+        self._slots = {
+            name: Slot(served, seen[name][broken], broken, config, metrics)
+            for name, (served, broken) in loaded.items()
+        }
+        for name, (_, broken) in loaded.items():
+            metrics.loads.labels(name, "failed" if broken else "loaded").inc()
         self.default = next(iter(loaded))
+
+    def _first(self, name: str, folder: Path) -> tuple[ServedModel, bool]:
+        """The model, and whether its folder is broken: then a new worker serves what the others do."""
+        settings = self._config.load_settings
+        try:
+            return load_served(name, folder, settings, self._copies), False
+        except TreetopError as error:
+            last = self._copies.last(name)
+            if last is None:
+                raise
+            log.error("%s: still serving version %s: %s", name, last.name, error)
+            return load_copy(name, folder, settings, last), True
 
     def __getitem__(self, name: str | None) -> Slot:
         """The model of that name; the first for None."""
@@ -125,7 +142,7 @@ class Models:
                 slot.seen, slot.broken = await asyncio.to_thread(_fingerprint, folder), False
                 try:
                     fresh = await asyncio.to_thread(
-                        load_served, name, folder, self._config.load_settings, verify=True
+                        load_served, name, folder, self._config.load_settings, self._copies
                     )
                 except Exception as error:
                     why = (

@@ -131,11 +131,18 @@ def check_texts(texts: list[str], config: ServeConfig) -> None:
             )
 
 
-def check_k(k: int, config: ServeConfig, field: str = "k") -> None:
-    """Raises 422 for too many labels."""
+def check_request(texts: list[str], k: int, config: ServeConfig, field: str = "k") -> None:
+    """All limits of a request for ``k`` labels of each text; ``field`` is what the route calls ``k``."""
+    check_texts(texts, config)
     if k > config.max_k:
         raise HttpError(
             422, f"{field}: {_short(str(k))} is above the limit of {config.max_k:,}; ask for fewer labels"
+        )
+    if len(texts) * k > config.max_labels:
+        raise HttpError(
+            422,
+            f"{field}: {k:,} labels for each of {len(texts):,} texts exceed the limit of"
+            f" {config.max_labels:,}; lower {field} or send fewer texts",
         )
 
 

@@ -17,7 +17,7 @@ from .http_errors import HttpError
 from .label_search import MAX_QUERY
 from .openapi import error_responses, json_request
 from .rendering import predict_renderer
-from .request_body import JSON, check_k, check_texts, json_body
+from .request_body import JSON, check_request, check_texts, json_body
 from .services import Services
 
 PREDICT = "/v1/predict"
@@ -37,14 +37,7 @@ def make_predict(services: Services) -> Callable[[Request], Awaitable[Response]]
         if one == many:
             raise HttpError(422, "the request needs either text or texts, and not both")
         texts = [body.text] if one else body.texts
-        check_texts(texts, config)
-        check_k(body.k, config)
-        if len(texts) * body.k > config.max_labels:
-            raise HttpError(
-                422,
-                f"k: {body.k:,} labels for each of {len(texts):,} texts exceed the limit of"
-                f" {config.max_labels:,}; lower k or send fewer texts",
-            )
+        check_request(texts, body.k, config)
         slot = models[body.model]
         if body.explain:
             content = await services.explain(slot.served, texts, body.k, body.threshold)

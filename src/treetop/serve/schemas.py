@@ -194,6 +194,12 @@ class Evaluation(BaseModel):
     calibration: list[dict[str, float]] | None
 
 
+class StoredEvaluation(Evaluation):
+    """The file of an evaluation."""
+
+    version: str
+
+
 class CardAnswer(BaseModel):
     model: str
     version: str

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xxhash
 
 from ..errors import ModelError
-from ..store import MANIFEST
+from .private_copies import PrivateCopies, naming, read_served_manifest, version_of_manifest
 
 if TYPE_CHECKING:
     from ..methods import Method
@@ -88,28 +87,33 @@ class ServedModel:
 
 
 def version_of(folder: Path) -> str:
-    """A digest of the folder's manifest, which has the checksums of all other files."""
-    try:
-        return xxhash.xxh3_64_hexdigest((folder / MANIFEST).read_bytes())
-    except OSError as error:
-        raise ModelError(
-            f"{folder} is not a model folder ({error.strerror or error}); give one that treetop train or"
-            " treetop import wrote"
-        ) from None
+    """The version of the model in this folder."""
+    return version_of_manifest(read_served_manifest(folder))
 
 
-def load_served(name: str, folder: Path, settings: Mapping[str, Any], *, verify: bool) -> ServedModel:
-    """Loads the folder and predicts once, so that a model that cannot predict fails here."""
+def load_served(name: str, folder: Path, settings: Mapping[str, Any], copies: PrivateCopies) -> ServedModel:
+    """Loads a copy of the folder and predicts once, so that a model that cannot predict fails here."""
+    while True:
+        copy = copies.of(name, folder)
+        try:
+            served = load_copy(name, folder, settings, copy)
+        except ModelError:
+            if copy.exists():
+                raise
+            continue  # another worker has loaded a newer version meanwhile
+        copies.keep(copy)
+        return served
+
+
+def load_copy(name: str, folder: Path, settings: Mapping[str, Any], copy: Path) -> ServedModel:
+    """The same from a copy that was made before."""
     from ..methods import load
 
-    while True:
-        version = version_of(folder)
-        model = load(folder, verify=verify, **settings)
-        if version_of(folder) == version:  # else it was saved again meanwhile
-            break
+    with naming(folder, copy):
+        model = load(copy, verify=False, **settings)  # verified while it was copied
     if model.needs_features:
         raise ModelError(f"{folder} was trained on features, so it cannot be served; train it on texts")
-    served = ServedModel(name, folder, model, version)
+    served = ServedModel(name, folder, model, copy.name)
     served.predict(["a first text, which also reads the mapped files into memory"], 1)
     return served
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import gc
 import logging
 import math
+import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,22 +22,24 @@ from ..errors import ConfigError, TreetopError
 from .app import make_app
 from .connection import GuardedProtocol
 from .services import Services
-from .settings import LOOPBACK, ServeConfig
+from .settings import ServeConfig, is_loopback
 
 log = logging.getLogger("treetop.serve")
 BACKLOG = 2048
+LAST_S = 5.0
+"""Time to end after running requests have had theirs."""
 
 
 def run_worker(
     folders: dict[str, Path],
     config: ServeConfig,
     listener: socket.socket,
+    copies: Path | None = None,
     *,
-    verify: bool,
     announce: bool = True,
 ) -> None:
     """One process: loads the models, serves them, and drains on SIGTERM or SIGINT."""
-    services = Services(folders, config, verify=verify)
+    services = Services(folders, config, copies)
 
     def ready() -> None:
         if announce:
@@ -89,8 +94,20 @@ class Server(uvicorn.Server):
                 signal.signal(number, handler)
 
     def handle_exit(self, sig: int, frame: Any) -> None:
+        if not self._services.draining:
+            _thread.start_new_thread(self._end_late, ())  # takes no lock that the interrupted code may hold
         self._services.draining = True
         super().handle_exit(sig, frame)
+
+    def _end_late(self) -> None:
+        """Ends the process if anything, such as a thread that waits for a broken disk, keeps it from ending.
+
+        Feedback is acknowledged once it is on disk, so none is lost.
+        """
+        seconds = self._services.config.drain + LAST_S
+        time.sleep(seconds)
+        log.error("something still runs %g s after the signal to end; ending without it", seconds)
+        os._exit(1)
 
 
 def listen(config: ServeConfig) -> list[socket.socket]:
@@ -143,7 +160,7 @@ def log_ready(config: ServeConfig, listener: socket.socket, names: list[str]) ->
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     log.info("serving %s at http://%s:%d", ", ".join(names), shown, port)
-    if config.host not in LOOPBACK and config.api_keys_file is None:
+    if not is_loopback(host) and config.api_keys_file is None:
         log.warning("anyone who can reach %s can use this server; require a key with --api-keys FILE", host)
 
 

@@ -14,6 +14,7 @@ from .feedback import Feedback, FeedbackStore
 from .http_errors import HttpError, timed_out, too_busy
 from .metrics import Metrics
 from .models import Models
+from .private_copies import PrivateCopies
 from .served_model import ServedModel
 from .settings import ServeConfig
 
@@ -24,15 +25,22 @@ MAX_EXPLAINING = 16
 class Services:
     """Models, metrics, feedback store, and a separate thread for explanations, which are slow."""
 
-    def __init__(self, folders: dict[str, Path], config: ServeConfig, *, verify: bool = True) -> None:
+    def __init__(self, folders: dict[str, Path], config: ServeConfig, copies: Path | None = None) -> None:
+        """``copies``: the folder of copies that several workers share."""
         self.config = config
         self.metrics = Metrics()
-        self.models = Models(folders, config, self.metrics, verify=verify)
+        self._copies = PrivateCopies(copies)
+        try:
+            self.models = Models(folders, config, self.metrics, self._copies)
+        except BaseException:
+            self._copies.close()
+            raise
         try:
             path = config.feedback_file
             self.feedback = None if path is None else FeedbackStore(Path(path))
         except BaseException:
             self.models.close()
+            self._copies.close()
             raise
         self.draining = False
         self._explainer = ThreadPoolExecutor(1, "treetop-explain")
@@ -84,3 +92,4 @@ class Services:
         self._explainer.shutdown(cancel_futures=True)
         if self.feedback is not None:
             self.feedback.close()
+        self._copies.close()

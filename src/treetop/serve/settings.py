@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
+import ipaddress
 from dataclasses import dataclass
 from typing import Any
 
 from ..config import Config, setting
 
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
+LOCALHOST = "localhost"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether this is localhost or an address that only this machine can reach."""
+    if host.lower() == LOCALHOST:
+        return True
+    try:
+        address = ipaddress.ip_address(host.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return False
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
 
 
 @dataclass(frozen=True)
@@ -24,7 +37,9 @@ class ServeConfig(Config):
         None, "device of a network: cuda, cuda:1, mps or cpu; by default the first available"
     )
     int8: bool = setting(False, "8-bit weights for transformers on the CPU, which is faster")
-    feedback: str = setting("feedback.sqlite", "SQLite file that stores feedback; none: feedback is rejected")
+    feedback: str = setting(
+        "none", "SQLite file that stores feedback, such as feedback.sqlite; none: feedback is rejected"
+    )
     api_keys: str = setting("none", "file of API keys, one per line; every request must carry one of them")
     allow_host: tuple[str, ...] = setting(
         (),
@@ -79,12 +94,19 @@ class ServeConfig(Config):
 
     @property
     def host_names(self) -> frozenset[str] | None:
-        """Host names that requests may use; None: any.
+        """Host names that requests may use besides loopback addresses; None: any.
 
         Prevents DNS rebinding: a page of another site can make its own host name resolve to 127.0.0.1 and so
         reach, through the browser, a server that listens there for its owner only. Such requests carry the
         other site's name.
         """
-        if self.host not in LOOPBACK and not self.allow_host:
+        if not is_loopback(self.host) and not self.allow_host:
             return None
-        return frozenset(name.lower() for name in (*LOOPBACK, "[::1]", *self.allow_host))
+        return frozenset(name.lower() for name in (LOCALHOST, "127.0.0.1", "[::1]", *self.allow_host))
+
+    def bound_to(self, address: str) -> ServeConfig:
+        """The same with the address that ``host`` stands for: 127.1 and a machine's name may be loopback."""
+        names = self.allow_host
+        if is_loopback(address):
+            names += (f"[{self.host}]" if ":" in self.host else self.host,)
+        return dataclasses.replace(self, host=address, allow_host=names)

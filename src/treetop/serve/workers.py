@@ -6,6 +6,7 @@ Several are supervised: those that die are replaced, and signals are forwarded.
 from __future__ import annotations
 
 import logging
+import math
 import multiprocessing
 import os
 import signal
@@ -19,8 +20,9 @@ from pathlib import Path
 from ..errors import ConfigError, TreetopError
 from .feedback import connect
 from .metrics import SHARED_FOLDER
+from .private_copies import PrivateCopies
 from .served_model import load_served
-from .server import listen, log_ready, run_worker, set_up_log
+from .server import LAST_S, listen, log_ready, run_worker, set_up_log
 from .settings import ServeConfig
 
 log = logging.getLogger("treetop.serve")
@@ -39,30 +41,34 @@ def run(folders: dict[str, Path], config: ServeConfig) -> None:
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until a model is loaded
     sockets = listen(config)
+    config = config.bound_to(sockets[0].getsockname()[0])
     if config.workers == 1:
-        run_worker(folders, config, sockets[0], verify=True)
+        run_worker(folders, config, sockets[0])
     else:
         _supervise(folders, config, sockets)
 
 
 def _supervise(folders: dict[str, Path], config: ServeConfig, sockets: list[socket.socket]) -> None:
     """Runs several workers until SIGTERM or SIGINT."""
-    for name, folder in folders.items():
-        load_served(name, folder, config.load_settings, verify=True)  # reports errors once
-    if config.feedback_file is not None:
-        connect(Path(config.feedback_file)).close()
-    with tempfile.TemporaryDirectory(prefix="treetop-metrics-") as shared:
+    with PrivateCopies() as copies, tempfile.TemporaryDirectory(prefix="treetop-metrics-") as shared:
+        for name, folder in folders.items():
+            load_served(name, folder, config.load_settings, copies)  # reports errors once
+        if config.feedback_file is not None:
+            connect(Path(config.feedback_file)).close()
         os.environ[SHARED_FOLDER] = shared
-        _Supervisor(folders, config, sockets).run()
+        _Supervisor(folders, config, sockets, copies.root).run()
 
 
 class _Supervisor:
-    def __init__(self, folders: dict[str, Path], config: ServeConfig, sockets: list[socket.socket]) -> None:
-        self._folders, self._config, self._sockets = folders, config, sockets
+    def __init__(
+        self, folders: dict[str, Path], config: ServeConfig, sockets: list[socket.socket], copies: Path
+    ) -> None:
+        self._folders, self._config, self._sockets, self._copies = folders, config, sockets, copies
         self._context = multiprocessing.get_context("spawn")
         self._workers: list[BaseProcess] = []
         self._started: list[float] = []
         self._ending = self._signalled = self._stable = self._failed = False
+        self._kill_at = math.inf
 
     def run(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -80,6 +86,9 @@ class _Supervisor:
                 for listener in self._sockets:  # refuse new connections now, not after the last worker
                     listener.close()
                 self._send(signal.SIGTERM)
+                self._kill_at = time.monotonic() + self._config.drain + 2 * LAST_S
+            if time.monotonic() > self._kill_at:  # stopped, or in a call that no signal interrupts
+                self._send(signal.SIGKILL)
             time.sleep(TICK_S)
         codes = [worker.exitcode for worker in self._workers]
         # A worker that is terminated before it handles signals has nothing to drain.
@@ -89,7 +98,7 @@ class _Supervisor:
     def _start(self, index: int) -> BaseProcess:
         worker = self._context.Process(
             target=_work,
-            args=(self._folders, self._config, self._sockets[index]),
+            args=(self._folders, self._config, self._sockets[index], self._copies),
             name=f"treetop-worker-{index}",
         )
         worker.start()
@@ -122,12 +131,12 @@ class _Supervisor:
                 os.kill(worker.pid, number)
 
 
-def _work(folders: dict[str, Path], config: ServeConfig, listener: socket.socket) -> None:
+def _work(folders: dict[str, Path], config: ServeConfig, listener: socket.socket, copies: Path) -> None:
     set_up_log()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent handles it
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the models are loaded
     threading.Thread(target=_end_with_parent, name="treetop-parent", daemon=True).start()
-    run_worker(folders, config, listener, verify=False, announce=False)
+    run_worker(folders, config, listener, copies, announce=False)
 
 
 def _end_with_parent() -> None:
