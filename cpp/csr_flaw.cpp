@@ -13,15 +13,13 @@ constexpr std::int64_t kBlock = 4096;  // rows
 
 CsrFlaw::Kind flaw_of_row(std::span<const std::int32_t> columns, std::int64_t cols, Order order) {
     if (columns.empty()) return CsrFlaw::Kind::none;
-    std::int32_t least = columns.front(), most = columns.front();
-    bool ascending = true;
-    for (std::size_t j = 1; j < columns.size(); ++j) {  // without branches, so that it is vectorised
-        ascending &= columns[j - 1] < columns[j];
-        least = std::min(least, columns[j]);
-        most = std::max(most, columns[j]);
-    }
+    std::int32_t descents = 0;
+    const std::int32_t* ids = columns.data();
+    for (std::size_t j = 1; j < columns.size(); ++j) descents |= ids[j] <= ids[j - 1];  // no branch: vectorised
+    if (descents == 0 && ids[0] >= 0 && columns.back() < cols) return CsrFlaw::Kind::none;
+    const auto [least, most] = std::ranges::minmax(columns);
     if (least < 0 || most >= cols) return CsrFlaw::Kind::columns;
-    return ascending || order == Order::any ? CsrFlaw::Kind::none : CsrFlaw::Kind::order;
+    return order == Order::any ? CsrFlaw::Kind::none : CsrFlaw::Kind::order;
 }
 
 }  // namespace

@@ -73,10 +73,11 @@ def structure_flaw(
     return f"the {columns} ids of {rows} {row} do not ascend"
 
 
-def has_ascending_columns(matrix: sparse.csr_matrix) -> bool:
-    """Whether the columns of every row ascend, whatever scipy's flags say."""
-    flaw = structure_flaw(matrix.indptr, matrix.indices, matrix.shape, ascending=True)
-    return flaw is None
+def is_valid_csr(values: Any) -> bool:
+    """Whether it is CSR as native code takes it, with ascending columns, whatever scipy's flags say."""
+    if not sparse.issparse(values) or values.format != "csr" or len(values.data) != len(values.indices):
+        return False
+    return structure_flaw(values.indptr, values.indices, values.shape, ascending=True) is None
 
 
 def sparse_flaw(matrix: Any) -> str | None:

@@ -128,8 +128,9 @@ def _open_arrays(
 ) -> dict[str, npt.NDArray]:
     arrays: dict[str, npt.NDArray] = {}
     opened: dict[tuple[str, str], npt.NDArray] = {}
+    home = folder.resolve()
     for name, entry in entries.items():
-        path = array_file(folder, name, entry)
+        path = array_file(folder, home, name, entry)
         source = str(entry["file"]), str(entry["checksum"])
         if source in opened:
             arrays[name] = opened[source]
@@ -147,15 +148,18 @@ def _open_arrays(
     return arrays
 
 
-def array_file(folder: Path, name: str, entry: Mapping[str, str]) -> Path:
-    """The file of an array by its entry in the manifest: in the model folder, and there."""
+def array_file(folder: Path, home: Path, name: str, entry: Mapping[str, str]) -> Path:
+    """The file of an array by its entry in the manifest: in the model folder, and there.
+
+    ``home``: the folder without links.
+    """
     if not isinstance(entry, dict) or not {"file", "checksum"} <= entry.keys():
         raise ModelError(
             f"{folder / MANIFEST} is damaged: no file or checksum recorded for {name}; {_COPY_AGAIN}"
         )
     path = folder / str(entry["file"])
     try:
-        inside = len(Path(entry["file"]).parts) == 2 and path.resolve().parent.parent == folder.resolve()
+        inside = len(Path(entry["file"]).parts) == 2 and path.resolve().parent.parent == home
     except (OSError, RuntimeError, ValueError, TypeError) as error:
         raise_machine_fault(error, path)
         # Links in a circle, or a name that no file can have.

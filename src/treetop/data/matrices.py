@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from ..errors import DataError
-from ..sparse import binarize, has_ascending_columns, is_checked, sparse_flaw
+from ..sparse import binarize, is_checked, is_valid_csr, sparse_flaw
 from ..units import counted
 from .columns import is_frame, is_matrix, numbers_of
 
@@ -95,13 +95,14 @@ def _as_csr(values: Any, source: str, what: str) -> sparse.csr_matrix:
         if not is_matrix(values):
             raise DataError(f"{source}: the {what} are a frame with non-numeric columns; drop them")
         values = numbers_of(values)
-    if sparse.issparse(values) and (flaw := sparse_flaw(values)):
+    valid = is_valid_csr(values)
+    if not valid and sparse.issparse(values) and (flaw := sparse_flaw(values)):
         raise DataError(f"{source}: the matrix of the {what} is damaged: {flaw}; write it again")
     try:
         matrix = sparse.csr_matrix(values, dtype=np.float32)
     except (TypeError, ValueError) as error:
         raise DataError(f"{source}: the {what} are not a matrix of numbers ({error})") from None
-    if not has_ascending_columns(matrix):
+    if not valid and not is_valid_csr(matrix):
         matrix = matrix.copy()
         matrix.has_sorted_indices = matrix.has_canonical_format = False
         matrix.sum_duplicates()

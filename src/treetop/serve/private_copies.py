@@ -117,8 +117,9 @@ def _copy(folder: Path, manifest: bytes, copy: Path) -> None:
             (fresh / MANIFEST).write_bytes(manifest)
             with naming(folder, fresh):
                 entries = read_manifest(fresh)["arrays"]
+            home = folder.resolve()
             checksums = {
-                array_file(folder, name, entry): entry["checksum"] for name, entry in entries.items()
+                array_file(folder, home, name, entry): entry["checksum"] for name, entry in entries.items()
             }
             _check_room(folder, list(checksums), fresh)
             for path, checksum in checksums.items():
