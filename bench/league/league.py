@@ -46,7 +46,7 @@ point from seed to seed.
 
 The rows *as published* have the settings of a paper's [recipe](recipes.md), its first member alone, with
 MiniLM-L6 in place of the paper's encoder. Several were trained at once, so they have no times;
-[Recipes on other data](reproduced.md) has the whole ensembles.
+[Recipes on other data](reproduced.md) has the whole ensembles, and says which recipes have changed since.
 
     treetop compare FOLDER --methods all --set encoder=DIR --seeds N --report out/
     python bench/league/league.py --add out/runs DATA
