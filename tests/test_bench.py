@@ -20,6 +20,7 @@ import league
 import measuring
 import protocol
 import records
+import repeated_ablations
 import report
 import reproduced
 import run as contest
@@ -31,6 +32,7 @@ from common import benchmarks_page as page
 from common import machine, provenance, record_files
 from contestants import CONTESTANTS, MAN, PECOS, SAME_TREE
 from treetop import recipes
+from treetop.ablations import load_ablation
 from treetop.config import value_text
 
 
@@ -259,6 +261,8 @@ def test_the_league_page_is_made_of_the_committed_records():
     reruns = record_files.read_all(reproduced.SUBJECT)
     assert league.PAGE.read_text("utf-8") == league.page(records.read_all(), reruns)
     assert reproduced.PAGE.read_text("utf-8") == reproduced.page(reruns)
+    repeated = record_files.read_all(repeated_ablations.SUBJECT)
+    assert repeated_ablations.PAGE.read_text("utf-8") == repeated_ablations.page(repeated)
 
 
 def test_records_of_a_recipe(tmp_path):
@@ -279,6 +283,41 @@ def test_records_of_a_recipe(tmp_path):
     )
     text = reproduced.page({"some-data": [record]})
     assert "|  | bert | 40.00 | 30.00 | 30.00 | 30.00 | 30.00 | 30.00 | 360 |" in text
+
+
+def test_records_of_an_ablation(tmp_path, monkeypatch):
+    """Metrics of every seed, the tested claims, and the settings that were changed for all rows."""
+    ablation = load_ablation("xml-cnn-table-5")
+    variants = [
+        {
+            "name": variant.name,
+            "method": variant.method,
+            "settings": dict(variant.settings),
+            "parameters": {"words": 2_000_000, "head": 500_000},
+            "runs": [{"metrics": dict.fromkeys(repeated_ablations.METRICS, value)} for value in (50.0, 52.0)],
+        }
+        for variant in ablation.variants({"epochs": 7})
+    ]
+    here = {"difference": 1.25, "deviation": 0.5, "low": 0.1}
+    claims = [
+        {"claim": claim.says, "metric": "P@1", "published": 2.0, "outcome": "agrees", "here": here}
+        for claim in ablation.claims
+    ]
+    report = {"variants": variants, "seeds": [0, 1], "claims": {ablation.name: claims}}
+    (tmp_path / "report.json").write_text(json.dumps(report))
+    monkeypatch.setattr(record_files, "RECORDS", tmp_path)
+    page = tmp_path / "page.md"
+    options = ["--add", str(tmp_path), "some-data", "--machine", "M", "--at", STAMP["commit"]]
+    monkeypatch.setattr("sys.argv", ["repeated_ablations.py", *options, "--output", str(page)])
+    repeated_ablations.main()
+    text = page.read_text()
+    spread = " | ".join(["51.00 ± 1.41"] * len(repeated_ablations.METRICS))
+    assert f"\n| some-data, 2 seeds | words, max | 74.67 | {spread} | 2.5 M |\n" in text
+    assert f"\n| {ablation.claims[0].says} | P@1 | +2.00 | +1.25 ± 0.50: agrees |\n" in text
+    command = (
+        "treetop compare some-data --ablation xml-cnn-table-5 --set training.epochs=7 --seeds 2 --report out/"
+    )
+    assert f"Measured with `{command.replace('training.', '')}`, at 1a2b3c4+changes" in text
 
 
 def test_committed_records_say_where_they_are_from():

@@ -43,8 +43,8 @@ tables show what these settings give on such data; the [league table](league.md)
 defaults. Metrics are percentages on the test texts, of one run each. *Train s* is the time of a member while
 others were trained on the same GPU (H200), or on the same two cores for linear methods: an upper bound.
 
-The commands name the settings that were changed. Recipes are those of the commit: after 1b48f33, those of X-
-and XR-Transformer got `reduction=mean`, and those of LightXML and CascadeXML `training.epsilon=1e-6`."""
+The commands name the settings that were changed. Recipes are those of the commit: after 1b48f33, that of
+LightXML got `training.epsilon=1e-6`."""
 
 
 def main() -> None:

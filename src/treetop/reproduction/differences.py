@@ -57,8 +57,8 @@ def _of_inputs(recipe: Recipe, train: Dataset, members: Sequence[PlannedMember])
         yield "the paper uses texts of the labels, but the data have none: the labels' names take their place"
     for setting, kind in FROM_FILES.items():
         expected = getattr(inputs, kind)
-        for member in members if expected else ():
-            file = member.config.value(setting)
+        files = dict.fromkeys(member.config.value(setting) for member in members if expected)
+        for file in files:
             if file is None or not Path(file).name.startswith(expected):
                 here = "there are none" if file is None else f"{Path(file).name} is used"
                 yield f"the paper uses the {kind} {expected}, but {here}: --set {setting}=FILE gives them"
