@@ -22,10 +22,11 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from common import machine, provenance
 from common.options import parser_for
 from common.tables import markdown
 
-TASKS = Path(__file__).with_name("tasks.py")
+TASKS = Path(__file__).with_name("runners") / "version_tasks.py"
 
 
 class Version:
@@ -66,6 +67,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15, help="times that each version runs each task")
     parser.add_argument("--only", default="", help="tasks whose names contain these words")
     options = parser.parse_args()
+    stamp = provenance.this_run()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for split in ("train", "test"):
@@ -83,6 +85,7 @@ def main() -> None:
         for version in versions:
             version.close()
     print(markdown(["task", "old, ms", "new, ms", "new / old, fastest", "new / old, median"], rows))
+    print(f"\n{provenance.measured([stamp])} {machine.describe_hardware()}.")
 
 
 def row(task: str, versions: list[Version], rounds: int) -> list[str]:

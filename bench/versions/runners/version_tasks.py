@@ -1,6 +1,6 @@
 """What two versions are timed on: reading, loading, predicting, training. Runs with either version's Python.
 
-    PYTHON bench/versions/tasks.py FOLDER     (by compare_versions.py)
+    PYTHON bench/versions/runners/version_tasks.py FOLDER     (by compare_versions.py)
 
 FOLDER has train.jsonl, test.jsonl, train.xmc, train.arrays, and a model folder for each of METHODS. With
 ``prepare`` as the second argument the script makes the last two and the models. Otherwise it prints the names
