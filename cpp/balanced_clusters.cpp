@@ -6,7 +6,9 @@
 #include <span>
 #include <stdexcept>
 
+#include "csr_flaw.hpp"
 #include "random.hpp"
+#include "require.hpp"
 #include "shared_rows.hpp"
 
 namespace treetop {
@@ -34,6 +36,7 @@ public:
     void run(std::span<std::int32_t> items, std::int64_t left, std::uint64_t stream) {
         items_ = items;
         const auto n = items.size();
+        TREETOP_ASSERT(n >= 2 && 0 < left && left < static_cast<std::int64_t>(n));
         products_.resize(n);
         order_.resize(n);
         side_.assign(n, kNowhere);
@@ -79,13 +82,13 @@ private:
     void move(std::size_t item, signed char side) {
         const auto row = static_cast<std::size_t>(items_[item]);
         const bool known = side_[item] != kNowhere;
-        float* to = centres_.data() + side;
-        float* from = centres_.data() + (1 - side);
         for (auto j = vectors_.indptr[row]; j < vectors_.indptr[row + 1]; ++j) {
             const auto at = 2 * static_cast<std::size_t>(vectors_.indices[static_cast<std::size_t>(j)]);
+            TREETOP_ASSERT(at + 1 < centres_.size());
+            const auto to = static_cast<std::size_t>(side);
             const float value = vectors_.values[static_cast<std::size_t>(j)];
-            to[at] += value;
-            if (known) from[at] -= value;
+            centres_[at + to] += value;
+            if (known) centres_[at + 1 - to] -= value;
         }
         side_[item] = side;
     }
@@ -155,6 +158,7 @@ private:
                 if (side_[i] == side) sorted_.push_back(items_[i]);
             }
         }
+        TREETOP_ASSERT(sorted_.size() == items_.size());
         std::copy(sorted_.begin(), sorted_.end(), items_.begin());
     }
 
@@ -172,8 +176,11 @@ private:
 
 }  // namespace
 
+void check(const ClusterOptions& options) { require(options.iterations >= 1, "clustering needs at least one iteration"); }
+
 Clusters balanced_clusters(const Csr& vectors, const std::vector<std::int64_t>& sizes, const ClusterOptions& options,
                            Monitor* monitor) {
+    TREETOP_ASSERT(sound(vectors) && (check(options), true));
     Clusters result;
     result.order.resize(static_cast<std::size_t>(vectors.rows));
     std::iota(result.order.begin(), result.order.end(), 0);
@@ -195,6 +202,7 @@ Clusters balanced_clusters(const Csr& vectors, const std::vector<std::int64_t>& 
             // An even share of the children, but at least one, and no more than the node has labels.
             const std::int64_t least = std::max(offsets[p] + 1, size - (vectors.rows - borders[p + 1]));
             const std::int64_t most = std::min(offsets[p] + borders[p + 1] - borders[p], size - (parents - p - 1));
+            TREETOP_ASSERT(least <= most);
             offsets.push_back(std::clamp(size * (p + 1) / parents, least, most));
             cuts.push_back({borders[p], borders[p + 1], offsets[p + 1] - offsets[p], stream++});
         }

@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "chunk_scores.hpp"
+#include "csr_flaw.hpp"
+#include "require.hpp"
 
 namespace treetop {
 namespace {
@@ -42,8 +44,8 @@ double share(const Transform& transform, float parent) {
 float combine(const Transform& transform, float u, float parent) {
     if (transform.kind == Transform::Kind::raw) return u;
     const double value = log_transform(transform, double{u});
-    if (transform.noisy_or) return static_cast<float>(1.0 - (1.0 - std::exp(value)) * (1.0 - double{parent}));
-    return static_cast<float>(value + share(transform, parent));
+    if (transform.noisy_or) return orderable(static_cast<float>(1.0 - (1.0 - std::exp(value)) * (1.0 - double{parent})));
+    return orderable(static_cast<float>(value + share(transform, parent)));
 }
 
 // A raw score below which combine() cannot reach `wanted`: the inverse transform, minus a little slack.
@@ -164,7 +166,8 @@ private:
     void descend(std::size_t t) {
         const Level& level = search_.levels[t];
         const std::size_t rows = beam_.counts.size();
-        next_.clear(rows, std::min(search_.beams[t], level.nodes()));
+        // Room for one even where there are no nodes: a beam without room has no worst candidate to compare with.
+        next_.clear(rows, std::max<std::int64_t>(std::min(search_.beams[t], level.nodes()), 1));
         // The best nodes of the beams go first: with their children, many rows need not visit the others.
         std::int32_t from = 0;
         for (const std::int32_t to : {std::min(kFirstRanks, beam_.most), beam_.most}) {
@@ -209,6 +212,7 @@ private:
         const Candidate parent = node_of(visit);
         Best best = next_.best(static_cast<std::size_t>(visit.row));
         if (hopeless(t, parent, best)) return;
+        TREETOP_ASSERT(0 <= parent.id && parent.id < level.parents);
         const std::int64_t first = level.offsets[parent.id];
         if (level.carries(parent.id)) {
             best.offer({parent.score, parent.raw, static_cast<std::int32_t>(first)});
@@ -216,9 +220,10 @@ private:
         }
         score_chunk(level, parent.id, query_of(visit), scores_.data());
 
-        const std::int32_t* labels = t + 1 == search_.levels.size() ? search_.labels : nullptr;
+        const std::int32_t* labels = t + 1 == search_.levels.size() ? search_.labels.data() : nullptr;
         float least = best.full() ? least_raw(transform, best.worst().score, parent.score) : kLowest;
         const std::int64_t width = level.width(parent.id);
+        TREETOP_ASSERT(static_cast<std::size_t>(width) <= scores_.size());
         for (std::int64_t c = 0; c < width; ++c) {
             if (scores_[static_cast<std::size_t>(c)] < least) continue;
             const float raw = orderable(scores_[static_cast<std::size_t>(c)]);
@@ -278,7 +283,28 @@ std::int64_t block_rows(const Search& search, std::int64_t rows, int threads) {
 
 }  // namespace
 
+void check(const Search& search, const Csr& queries) {
+    const auto& [levels, transforms, beams, labels, start] = search;
+    require(!levels.empty(), "a search needs at least one level");
+    require(transforms.size() == levels.size() && beams.size() == levels.size(),
+            "one transform, discount and beam size per level are needed");
+    for (std::size_t t = 0; t < levels.size(); ++t) {
+        require(beams[t] >= 1, "beam sizes must be at least 1");
+        require(std::isfinite(transforms[t].discount) && transforms[t].discount >= 0, "discounts must be 0 or more");
+        require(levels[t].features == queries.cols, "the input has a different number of features than the model");
+        require(t == 0 ? start != nullptr || levels[t].parents == 1 : levels[t].parents == levels[t - 1].nodes(),
+                "the levels are inconsistent");
+    }
+    require(labels.empty() || static_cast<std::int64_t>(labels.size()) == levels.back().nodes(),
+            "one label per leaf is needed");
+    if (start == nullptr) return;
+    require(start->rows == queries.rows, "every query needs nodes to start from");
+    require(start->cols == levels.front().parents, "a parent is out of range");
+}
+
 Ranking search(const Search& search, const Csr& queries, int threads, Monitor* monitor) {
+    TREETOP_ASSERT((check(search, queries), true) && sound(queries));
+    TREETOP_ASSERT(search.start == nullptr || sound(*search.start, Order::any));
     const std::int64_t block = block_rows(search, queries.rows, threads);
     const std::int64_t blocks = (queries.rows + block - 1) / block;
     const int workers = static_cast<int>(std::clamp<std::int64_t>(blocks, 1, std::max(threads, 1)));

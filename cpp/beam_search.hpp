@@ -32,12 +32,16 @@ struct Search {
     std::span<const Level> levels;
     std::span<const Transform> transforms;    // one per level
     std::span<const std::int64_t> beams;      // nodes kept after each level; the last one is k
-    const std::int32_t* labels = nullptr;     // leaf position -> label id; null: positions
+    std::span<const std::int32_t> labels;     // leaf position -> label id; empty: positions
     const Csr* start = nullptr;               // queries x nodes above the first level, with scores; null: the root
 };
 
+// Throws std::invalid_argument where search() could not trust what it is given.
+void check(const Search& search, const Csr& queries);
+
 // Ranks all rows of `queries`; ties are broken by raw score, then by smaller id. Scores do not depend on
-// threads or on which rows are ranked together.
+// threads or on which rows are ranked together. Trusts what check() accepts, and levels as checked_level() or pack()
+// give them.
 Ranking search(const Search& search, const Csr& queries, int threads, Monitor* monitor = nullptr);
 
 }  // namespace treetop

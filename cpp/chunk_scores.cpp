@@ -27,12 +27,14 @@ void add_row(const Row<P>& row, std::size_t length, const PackedChunk& chunk, fl
         if constexpr (sizeof(typename P::Child) > 1) {
             if (static_cast<std::int64_t>(child) >= chunk.width) continue;
         }
+        TREETOP_ASSERT(static_cast<std::int64_t>(child) < std::max(chunk.width, kLeastScores));
         scores[child] += value * row.weight(e, chunk.codes);
     }
 }
 
 template <typename P>
 void add_feature(const PackedChunk& chunk, std::uint32_t hash, float value, float* scores) {
+    TREETOP_ASSERT(chunk.shift < 32);
     const Bucket<P> bucket(chunk, hash >> chunk.shift);
     const auto key = static_cast<typename P::Key>(hash);
     for (std::size_t group = 0; group < bucket.rows(); group += kKeyGroup) {
@@ -85,6 +87,9 @@ void add_tables(const Level& level, std::int64_t parent, std::span<const std::in
 }  // namespace
 
 void score_chunk(const Level& level, std::int64_t parent, const Query& query, float* scores) {
+    TREETOP_ASSERT(query.features.empty() || (query.features.front() >= 0 && query.features.back() < level.features));
+    TREETOP_ASSERT(std::is_sorted(query.features.begin(), query.features.end()) &&
+                   query.hashes.size() == query.features.size() && query.values.size() == query.features.size());
     const float* biases = level.biases + level.offsets[parent];
     std::copy(biases, biases + level.width(parent), scores);
     const auto begin = query.features.begin();

@@ -18,6 +18,8 @@ struct Query {
     std::span<const float> values;
 };
 
+// Trusted: the level, the parent and the query's features, which ascend below level.features; and that `scores` has
+// room for the level's widest parent and for kLeastScores.
 // scores[c] = bias(c) + sum_j values[j] · w(feature j, c), summed in the order of the query's features.
 void score_chunk(const Level& level, std::int64_t parent, const Query& query, float* scores);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "checked.hpp"
 #include "parallel.hpp"
 #include "simd.hpp"
 
@@ -44,7 +45,10 @@ void ClusterSums::prepare(const ClusterRows& rows, std::size_t clusters, int thr
 void ClusterSums::transpose(int threads) {
     const auto features = static_cast<std::size_t>(rows_.features);
     column_starts_.assign(features + 1, 0);
-    for (const auto feature : rows_.indices) ++column_starts_[static_cast<std::size_t>(feature) + 1];
+    for (const auto feature : rows_.indices) {
+        TREETOP_ASSERT(0 <= feature && feature < rows_.features);
+        ++column_starts_[static_cast<std::size_t>(feature) + 1];
+    }
     for (std::size_t f = 0; f < features; ++f) column_starts_[f + 1] += column_starts_[f];
     column_rows_.resize(rows_.indices.size());
     column_values_.resize(rows_.indices.size());
@@ -112,6 +116,7 @@ void ClusterSums::sum_features(std::size_t block, std::span<const std::int32_t> 
             const auto cluster = clusters[static_cast<std::size_t>(column_rows_[static_cast<std::size_t>(at)])];
             if (cluster == kNowhere) continue;
             const auto c = static_cast<std::size_t>(cluster);
+            TREETOP_ASSERT(cluster >= 0 && c < clusters_);
             if (seen[c] != static_cast<std::int32_t>(f)) {
                 seen[c] = static_cast<std::int32_t>(f);
                 touched[count++] = cluster;
@@ -125,6 +130,7 @@ void ClusterSums::sum_features(std::size_t block, std::span<const std::int32_t> 
         }
         has_row_[f] = list_most_ == 0 || count > list_most_ ? 1 : 0;
         if (has_row_[f] != 0) {
+            TREETOP_ASSERT((f + 1) * lines_ <= table_.size());
             float* row = table_[f * lines_].lanes;
             std::fill(row, row + lines_ * kLanes, 0.0F);
             for (std::size_t t = 0; t < count; ++t) row[touched[t]] = sums[static_cast<std::size_t>(touched[t])];
@@ -140,6 +146,7 @@ void ClusterSums::sum_features(std::size_t block, std::span<const std::int32_t> 
 }
 
 void ClusterSums::multiply(std::size_t row, std::int32_t own, Scratch& scratch) const {
+    TREETOP_ASSERT(row < rows_.count() && own < static_cast<std::int32_t>(clusters_));
     const auto begin = static_cast<std::size_t>(rows_.indptr[row]);
     const auto count = static_cast<std::size_t>(rows_.indptr[row + 1]) - begin;
     if (scratch.rows.size() < count) {

@@ -1,4 +1,5 @@
-// The sum of the vectors of every cluster, and the inner products of a vector with all of these sums.
+// The sum of the vectors of every cluster, and the inner products of a vector with all of these sums. Trusts the
+// numbers of vectors, features and clusters that it is given.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,13 @@
 // Views of sparse matrices in compressed rows. One fixed layout (64-bit row pointers, 32-bit column ids, float
 // values) keeps every kernel a single instantiation; Python hands over exactly this, copying only what differs.
+//
+// Views trust their arrays. Those from outside are checked when a view is made of them: see csr_flaw.hpp.
 #pragma once
 
 #include <cstdint>
 #include <span>
+
+#include "checked.hpp"
 
 namespace treetop {
 
@@ -15,6 +19,7 @@ struct Pattern {  // which entries are there, no values
 
     std::int64_t nnz() const { return rows == 0 ? 0 : indptr[rows]; }
     std::span<const std::int32_t> row(std::int64_t i) const {
+        TREETOP_ASSERT(0 <= i && i < rows && 0 <= indptr[i] && indptr[i] <= indptr[i + 1]);
         return {indices + indptr[i], static_cast<std::size_t>(indptr[i + 1] - indptr[i])};
     }
 };
@@ -23,6 +28,7 @@ struct Csr : Pattern {
     const float* data = nullptr;
 
     std::span<const float> values(std::int64_t i) const {
+        TREETOP_ASSERT(0 <= i && i < rows && 0 <= indptr[i] && indptr[i] <= indptr[i + 1]);
         return {data + indptr[i], static_cast<std::size_t>(indptr[i + 1] - indptr[i])};
     }
 };

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <stdexcept>
+#include <string>
 
 #include "parallel.hpp"
+#include "require.hpp"
 
 namespace treetop {
 namespace {
@@ -44,6 +47,41 @@ CsrFlaw csr_flaw(const Pattern& matrix, std::int64_t entries, Order order, int t
     const std::int64_t row = first.load();
     if (row == kNone) return {};
     return {flaw_of_row(matrix.row(row), matrix.cols, order), row};
+}
+
+const char* name_of(CsrFlaw::Kind kind) {
+    switch (kind) {
+        case CsrFlaw::Kind::none: return "none";
+        case CsrFlaw::Kind::pointers: return "pointers";
+        case CsrFlaw::Kind::columns: return "columns";
+        case CsrFlaw::Kind::order: return "order";
+    }
+    return "";
+}
+
+bool sound(const Pattern& matrix, Order order) {
+    return 0 <= matrix.rows && 0 <= matrix.cols && matrix.cols <= kAnyColumn &&
+           (matrix.rows == 0 || csr_flaw(matrix, matrix.nnz(), order, 1).kind == CsrFlaw::Kind::none);
+}
+
+Pattern checked_pattern(std::span<const std::int64_t> indptr, std::span<const std::int32_t> indices, std::int64_t cols,
+                        Order order, int threads) {
+    require(!indptr.empty(), "indptr must have at least one entry");
+    require(0 <= cols && cols <= kAnyColumn, "the number of columns is out of range");
+    const Pattern matrix{static_cast<std::int64_t>(indptr.size()) - 1, cols, indptr.data(), indices.data()};
+    const CsrFlaw flaw = csr_flaw(matrix, static_cast<std::int64_t>(indices.size()), order, threads);
+    if (flaw.kind != CsrFlaw::Kind::none) {
+        throw std::invalid_argument("a matrix is not valid: the " + std::string(name_of(flaw.kind)) + " of row " +
+                                    std::to_string(flaw.row));
+    }
+    return matrix;
+}
+
+Csr checked_csr(std::span<const std::int64_t> indptr, std::span<const std::int32_t> indices,
+                std::span<const float> data, std::int64_t cols, Order order, int threads) {
+    const Pattern matrix = checked_pattern(indptr, indices, cols, order, threads);
+    require(data.size() == indices.size(), "data and indices differ in length");
+    return {matrix, data.data()};
 }
 
 }  // namespace treetop

@@ -9,6 +9,16 @@
 
 namespace treetop {
 
+bool sound(const Examples& examples, std::span<const std::int32_t> active) {
+    const auto entries = static_cast<std::int64_t>(examples.indices.size());
+    const auto within = [](std::int64_t last) { return [last](std::int32_t id) { return 0 <= id && id < last; }; };
+    return examples.indptr.front() == 0 && std::ranges::is_sorted(examples.indptr) &&
+           examples.indptr.back() == entries && static_cast<std::int64_t>(examples.values.size()) == entries &&
+           static_cast<std::int64_t>(examples.squares.size()) == examples.count() &&
+           std::ranges::all_of(examples.indices, within(examples.features)) &&
+           std::ranges::all_of(active, within(examples.count()));
+}
+
 void DualSolver::solve(const Examples& examples, std::span<const std::int32_t> active,
                        std::span<const signed char> sign, std::span<const double> cost, const SolverOptions& options,
                        std::uint64_t seed) {
@@ -17,6 +27,7 @@ void DualSolver::solve(const Examples& examples, std::span<const std::int32_t> a
     const double constant = std::max(options.bias, 0.0);
     const double steepest = options.loss == Loss::squared_hinge ? kInfinity : options.loss == Loss::hinge ? 1.0 : 2.0;
     const double quadratic = options.loss == Loss::hinge ? 0.0 : 0.5;
+    TREETOP_ASSERT(sound(examples, active) && sign.size() == active.size() && cost.size() == active.size());
     weights_.assign(static_cast<std::size_t>(examples.features), 0.0);
     alpha_.assign(active.size(), 0.0);
     order_.resize(active.size());

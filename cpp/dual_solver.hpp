@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "checked.hpp"
+
 namespace treetop {
 
 // Of a margin m = s (w.x + bias * beta), with the gap g = max(0, 1 - m).
@@ -36,6 +38,9 @@ struct Examples {
 
     std::int64_t count() const { return static_cast<std::int64_t>(indptr.size()) - 1; }
 };
+
+// For assertions, as are all solvers' inputs: whether rows, features and active examples are where they must be.
+bool sound(const Examples& examples, std::span<const std::int32_t> active);
 
 // min over w, beta of  1/2 |w|^2 + 1/2 beta^2 + sum_i C_i loss(s_i (w.x_i + bias * beta)),  one of the hinges.
 //

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "csr_flaw.hpp"
 #include "parallel.hpp"
 
 namespace treetop {
 
 std::vector<std::uint8_t> hits(const Pattern& truth, const Pattern& predicted, int threads) {
+    TREETOP_ASSERT(truth.rows == predicted.rows && sound(truth) && sound(predicted, Order::any));
     std::vector<std::uint8_t> right(static_cast<std::size_t>(predicted.nnz()));
     parallel_blocks(predicted.rows, 4096, threads, [&](std::int64_t begin, std::int64_t end, int) {
         for (std::int64_t i = begin; i < end; ++i) {

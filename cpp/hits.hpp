@@ -9,7 +9,7 @@
 namespace treetop {
 
 // 1 for every predicted label that is among the true labels of its row, else 0; in the order of `predicted`.
-// Rows of `truth` must be sorted.
+// Trusted: both have the same rows, and those of `truth` ascend.
 std::vector<std::uint8_t> hits(const Pattern& truth, const Pattern& predicted, int threads);
 
 }  // namespace treetop

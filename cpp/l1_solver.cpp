@@ -87,6 +87,9 @@ Columns columns_of(const Examples& examples) {
 void L1Solver::solve(const Examples& examples, const Columns& columns, std::span<const std::int32_t> active,
                      std::span<const signed char> sign, std::span<const double> cost, const SolverOptions& options,
                      std::uint64_t seed) {
+    TREETOP_ASSERT(sound(examples, active) && sign.size() == active.size() && cost.size() == active.size());
+    TREETOP_ASSERT(columns.indptr.size() == static_cast<std::size_t>(examples.features) + 1 &&
+                   columns.rows.size() == examples.indices.size());
     const auto rows = static_cast<std::size_t>(examples.count());
     weights_.assign(static_cast<std::size_t>(examples.features) + 1, 0.0);  // the bias weight beta comes last
     rows_.assign(rows, Row{});

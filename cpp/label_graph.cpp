@@ -1,6 +1,8 @@
 #include "label_graph.hpp"
 
+#include "csr_flaw.hpp"
 #include "random.hpp"
+#include "require.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -12,6 +14,7 @@ namespace {
 using Visits = std::pair<std::int32_t, std::int32_t>;  // label, number of visits
 
 std::int32_t one_of(std::span<const std::int32_t> items, Random& random) {
+    TREETOP_ASSERT(!items.empty());
     return items[random.below(static_cast<std::uint32_t>(items.size()))];
 }
 
@@ -51,8 +54,27 @@ void keep_most_visited(std::int32_t origin, int neighbours, std::vector<Visits>&
 
 }  // namespace
 
+bool transposes(const Pattern& matrix, const Pattern& other) {
+    if (matrix.rows != other.cols || matrix.cols != other.rows || matrix.nnz() != other.nnz()) return false;
+    // Row after row of `matrix`, the entries of each row of `other` come in their order.
+    std::vector<std::int64_t> next(other.indptr, other.indptr + other.rows);
+    for (std::int64_t row = 0; row < matrix.rows; ++row) {
+        for (const auto column : matrix.row(row)) {
+            const std::int64_t at = next[static_cast<std::size_t>(column)]++;
+            if (at >= other.indptr[column + 1] || other.indices[at] != row) return false;
+        }
+    }
+    return true;
+}
+
+void check(const Pattern& documents_of, const Pattern& labels_of, const WalkOptions& options) {
+    require(transposes(documents_of, labels_of), "one matrix must be the transpose of the other");
+    require(options.hops >= 0 && options.neighbours >= 0, "numbers of hops and neighbours must not be negative");
+}
+
 OwnedCsr label_graph(const Pattern& documents_of, const Pattern& labels_of, const WalkOptions& options,
                      Monitor* monitor) {
+    TREETOP_ASSERT(sound(documents_of) && sound(labels_of) && (check(documents_of, labels_of, options), true));
     constexpr std::int64_t kBlock = 256;
     const auto labels = static_cast<std::size_t>(documents_of.rows);
     std::vector<std::vector<Visits>> rows(labels);

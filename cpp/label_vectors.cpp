@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "csr_flaw.hpp"
+
 namespace treetop {
 namespace {
 
@@ -23,6 +25,7 @@ void keep_largest(std::vector<Entry>& entries, std::int64_t size) {
 
 OwnedCsr aggregate(const Csr& labels, const Csr& features, const VectorOptions& options, int threads,
                    Monitor* monitor) {
+    TREETOP_ASSERT(sound(labels) && sound(features) && labels.cols == features.rows);
     constexpr std::int64_t kBlock = 256;
     const std::int64_t blocks = (labels.rows + kBlock - 1) / kBlock;
 
@@ -66,7 +69,7 @@ OwnedCsr aggregate(const Csr& labels, const Csr& features, const VectorOptions& 
                     const float value = sum[static_cast<std::size_t>(id)];
                     sum[static_cast<std::size_t>(id)] = 0.0F;
                     square += double{value} * double{value};
-                    if (value == 0.0F) continue;
+                    if (!(std::abs(value) > 0.0F)) continue;  // nor NaN, of values that overflow: it has no order
                     if (!frequency.empty() && frequency[static_cast<std::size_t>(id)] < options.min_documents) continue;
                     kept.emplace_back(id, value);
                 }

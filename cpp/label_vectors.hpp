@@ -23,6 +23,7 @@ struct VectorOptions {
 
 // Row l of the result is v / ||v||_2, or v, with v = sum over documents i of labels(l, i) * features(i, :), cut as the
 // options say. `labels` is labels x documents with its weights. A label without documents stays a zero row.
+// Trusted: the columns of `labels` are the rows of `features`.
 OwnedCsr aggregate(const Csr& labels, const Csr& features, const VectorOptions& options, int threads,
                    Monitor* monitor = nullptr);
 

@@ -17,6 +17,20 @@ constexpr double kRest = 0.5;
 // ... for so many passes at most.
 constexpr int kRestPasses = 8;
 
+// What the kernels index with, as they cannot check it themselves.
+[[maybe_unused]] bool sound(const NodeExamples& node, std::int64_t listed, std::span<const LaneLabel> labels) {
+    const auto within = [](std::int64_t last) { return [last](std::int32_t id) { return 0 <= id && id < last; }; };
+    const auto entries = static_cast<std::int64_t>(node.indices.size());
+    return static_cast<std::int64_t>(node.indptr.size()) == node.count() + 1 && node.indptr.back() == entries &&
+           std::ranges::is_sorted(node.indptr) && std::ranges::all_of(node.indices, within(node.features())) &&
+           node.own_indptr.size() == node.indptr.size() && std::ranges::is_sorted(node.own_indptr) &&
+           0 <= listed && listed <= node.count() && labels.size() <= static_cast<std::size_t>(kLanes) &&
+           std::ranges::all_of(labels, [&](const LaneLabel& label) {
+               return label.costs.size() == label.positives.size() &&
+                      std::ranges::all_of(label.positives, within(node.count()));
+           });
+}
+
 std::size_t at(std::int64_t row, std::size_t lane) { return static_cast<std::size_t>(row) * kLanes + lane; }
 
 }  // namespace
@@ -33,6 +47,7 @@ float* LaneSolver::room(Buffer& buffer, std::size_t& capacity, std::size_t size)
 void LaneSolver::solve(const NodeExamples& node, std::int64_t listed, std::span<const LaneLabel> labels,
                        const SolverOptions& options, double threshold, std::uint64_t seed,
                        std::vector<WeightEntry>& entries) {
+    TREETOP_ASSERT(sound(node, listed, labels));
     set_up(node, listed, labels, options);
     start(node, listed, labels, options);
     descend(node, options, seed);

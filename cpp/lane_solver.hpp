@@ -30,7 +30,8 @@ struct WeightEntry {
 class LaneSolver {
 public:
     // The first `listed` examples take part for every label, later ones only where they are positives. Appends the
-    // weights that reach the threshold to `entries`; bias_of(lane) follows the order of `labels`.
+    // weights that reach the threshold to `entries`; bias_of(lane) follows the order of `labels`. Trusts the node as
+    // NodeGatherer makes it, at most sixteen labels, and positives that are examples of the node, each once.
     void solve(const NodeExamples& node, std::int64_t listed, std::span<const LaneLabel> labels,
                const SolverOptions& options, double threshold, std::uint64_t seed, std::vector<WeightEntry>& entries);
 

@@ -37,10 +37,14 @@ struct LevelProblem {
     SolverOptions solver;
 };
 
+// Throws std::invalid_argument where training could not trust the problem. Its matrices are views, checked when made.
+void check(const LevelProblem& problem);
+
 // Called on the calling thread when a level is complete; levels overlap, but finish roughly in order.
 using OnLevel = std::function<void(std::size_t level, TrainedLevel&& trained)>;
 
-// Positives outside the shortlist take part for their own label. All problems are on the same rows.
+// Positives outside the shortlist take part for their own label. All problems are on the same rows. Trusts what check()
+// accepts.
 void train_levels(std::span<const LevelProblem> problems, int threads, const OnLevel& on_level,
                   Monitor* monitor = nullptr);
 TrainedLevel train_level(const LevelProblem& problem, int threads, Monitor* monitor = nullptr);

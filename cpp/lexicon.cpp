@@ -142,6 +142,7 @@ private:
             Lexicon& part = parts_[p];
             for (std::size_t i = 0; i < part.nodes.size(); ++i) {
                 if (part.length[i] != length) continue;
+                TREETOP_ASSERT(part.nodes[i].parent == kNone || part.nodes[i].parent < i);
                 Node& node = part.nodes[i];
                 if (node.parent != kNone) node.parent = node_of[p][node.parent];
                 node.word = word_of_[p][node.word];

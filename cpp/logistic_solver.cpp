@@ -42,6 +42,7 @@ void LogisticSolver::solve(const Examples& examples, std::span<const std::int32_
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const double constant = std::max(options.bias, 0.0);
     const double inner_tolerance = 0.01 * options.tolerance;
+    TREETOP_ASSERT(sound(examples, active) && sign.size() == active.size() && cost.size() == active.size());
     weights_.assign(static_cast<std::size_t>(examples.features), 0.0);
     alpha_.assign(active.size(), 0.0);
     log_odds_.assign(active.size(), -kInfinity);

@@ -4,6 +4,9 @@
 #include <cstddef>
 #include <vector>
 
+#include "checked_level.hpp"
+#include "require.hpp"
+
 namespace treetop {
 namespace {
 
@@ -44,7 +47,19 @@ std::vector<Entry> entries_below(const Level& level, const Replacement& replacem
 
 }  // namespace
 
+void check(const Level& level, const Replacement& replacement, std::int64_t features) {
+    check(replacement.trained, features);
+    const auto& offsets = replacement.trained.offsets;
+    const auto inside = [&](std::int64_t parent) { return 0 <= parent && parent < level.parents; };
+    require(std::ranges::all_of(replacement.parents, inside), "a parent is out of range");
+    require(replacement.parents.size() + 1 == offsets.size(), "one chunk of new weights per parent is needed");
+    require(static_cast<std::int64_t>(replacement.replaced.size()) == level.nodes(), "one mark per node is needed");
+    require(static_cast<std::int64_t>(replacement.children.size()) == offsets.back(),
+            "one name per new node is needed");
+}
+
 TrainedLevel merge_weights(const Level& level, const Replacement& replacement, std::int64_t features, int threads) {
+    TREETOP_ASSERT((check(level, replacement, features), true));
     const std::size_t count = replacement.parents.size();
     std::vector<std::vector<Entry>> chunks(count);
     parallel_for(static_cast<std::int64_t>(count), threads, [&](std::int64_t number, int) {

@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
+
+#include "csr_flaw.hpp"
+#include "require.hpp"
 
 namespace treetop {
 namespace {
@@ -69,6 +73,7 @@ private:
         const std::int64_t* starts = index.starts + block * index.features;
         for (std::size_t j = 0; j < ids.size(); ++j) {
             const float value = values[j];
+            TREETOP_ASSERT(0 <= ids[j] && ids[j] < index.features);
             for (std::int64_t p = starts[ids[j]], end = starts[ids[j] + 1]; p < end; ++p) {
                 sums_[index.members[p]] += value * static_cast<float>(index.codes[p]);
             }
@@ -129,6 +134,7 @@ private:
         const std::int64_t document = first + i;
         float sum = sums_[static_cast<std::size_t>(i)];
         for (std::int64_t e = index.rows[document]; e < index.rows[document + 1]; ++e) {
+            TREETOP_ASSERT(index.slots[e] < table_.size());
             sum += table_[index.slots[e]] * static_cast<float>(index.row_codes[e]);
         }
         const Neighbour fresh{index.scales[document] * sum, static_cast<std::int32_t>(document)};
@@ -192,6 +198,7 @@ template <typename Give>
 Ranking for_each_query(const NeighbourIndex& index, const Csr& queries, std::int64_t count, bool skip_own,
                        int threads, Monitor* monitor, Give&& give) {
     constexpr std::int64_t kQueries = 32;
+    TREETOP_ASSERT(count >= 1 && queries.cols == index.features && sound(queries));
     std::vector<Ranking> parts(static_cast<std::size_t>((queries.rows + kQueries - 1) / kQueries));
     parallel_blocks(
         queries.rows, kQueries, threads,
@@ -225,12 +232,43 @@ std::vector<std::int32_t> frequent_features(const Csr& documents) {
 }
 
 std::int8_t code_of(float value, float scale) {
-    return scale > 0.0F ? static_cast<std::int8_t>(std::lround(value / scale)) : std::int8_t{0};
+    if (!(scale > 0.0F) || !std::isfinite(value / scale)) return 0;
+    // The largest value over its scale is 127, but for rounding, which is coarse where both are denormal.
+    return static_cast<std::int8_t>(std::clamp(std::lround(value / scale), -127L, 127L));
 }
 
 }  // namespace
 
+NeighbourIndex checked_index(const NeighbourArrays& arrays, std::int64_t features) {
+    const auto& [scales, starts, members, codes, frequent, rows, slots, row_codes, norms] = arrays;
+    constexpr auto kMost = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max());
+    require(scales.size() <= kMost, "there are too many documents");
+    NeighbourIndex index;
+    index.documents = static_cast<std::int64_t>(scales.size());
+    index.features = features;
+    index.scales = scales.data();
+    index.starts = starts.data();
+    index.members = members.data();
+    index.codes = codes.data();
+    index.frequent_count = static_cast<std::int64_t>(frequent.size());
+    index.frequent = frequent.data();
+    index.rows = rows.data();
+    index.slots = slots.data();
+    index.row_codes = row_codes.data();
+    index.norms = norms.data();
+    // Column ids have 32 bits; a larger number of features could also overflow the product below.
+    require(0 <= features && features <= kAnyColumn, "the number of features is out of range");
+    require(starts.size() == static_cast<std::size_t>(index.blocks() * features) + 1, "starts and features disagree");
+    require(norms.size() == scales.size() && rows.size() == scales.size() + 1, "norms, rows and scales disagree");
+    require(ascending_to(starts, members.size()), "starts must ascend from 0 to the number of postings");
+    require(ascending_to(rows, slots.size()), "rows must ascend from 0 to the number of frequent entries");
+    require(codes.size() == members.size() && row_codes.size() == slots.size(), "entries and codes disagree");
+    require(index.frequent_count <= NeighbourIndex::kFrequent, "there are too many frequent features");
+    return index;
+}
+
 OwnedNeighbourIndex index_neighbours(const Csr& documents, int threads, Monitor* monitor) {
+    TREETOP_ASSERT(sound(documents));
     OwnedNeighbourIndex index;
     index.frequent = frequent_features(documents);
     std::vector<std::int16_t> slot_of(static_cast<std::size_t>(documents.cols), -1);
@@ -318,6 +356,7 @@ Ranking nearest(const NeighbourIndex& index, const Csr& queries, std::int64_t co
 
 Ranking vote(const NeighbourIndex& index, const Pattern& labels, const Csr& queries, const Vote& options, int threads,
              Monitor* monitor) {
+    TREETOP_ASSERT(options.labels >= 1 && labels.rows == index.documents && sound(labels, Order::any));
     return for_each_query(index, queries, options.neighbours, options.skip_own, threads, monitor,
                           [&](const std::vector<Neighbour>& neighbours, Ranking& part) {
                               thread_local std::vector<Choice> choices;

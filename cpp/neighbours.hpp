@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "csr.hpp"
@@ -39,6 +40,22 @@ struct NeighbourIndex {
     std::int64_t blocks() const { return (documents + kBlock - 1) / kBlock; }
 };
 
+// The arrays of an index, named as there.
+struct NeighbourArrays {
+    std::span<const float> scales;
+    std::span<const std::int64_t> starts;
+    std::span<const std::uint16_t> members;
+    std::span<const std::int8_t> codes;
+    std::span<const std::int32_t> frequent;
+    std::span<const std::int64_t> rows;
+    std::span<const std::uint8_t> slots;
+    std::span<const std::int8_t> row_codes;
+    std::span<const float> norms;
+};
+
+// A view of arrays from outside; throws std::invalid_argument where a search could not trust them.
+NeighbourIndex checked_index(const NeighbourArrays& arrays, std::int64_t features);
+
 struct OwnedNeighbourIndex {
     std::vector<float> scales;
     std::vector<std::int64_t> starts;
@@ -56,6 +73,7 @@ OwnedNeighbourIndex index_neighbours(const Csr& documents, int threads, Monitor*
 
 // The `count` documents of largest inner product with each query, best first, equal ones by smaller id; only
 // products above 0. With `skip_own`, document i is no neighbour of query i.
+// Trusted: an index as checked_index() or index_neighbours() gives it, queries with its number of columns, count >= 1.
 Ranking nearest(const NeighbourIndex& index, const Csr& queries, std::int64_t count, bool skip_own, int threads,
                 Monitor* monitor = nullptr);
 
@@ -68,6 +86,7 @@ struct Vote {
 
 // The best labels of each query's neighbours D, whose inner products are c_d:
 //     score(l) = sum of c_d^power over d in D with label l / sum of c_d^power over d in D
+// Trusted, too: `labels` has a row for each document.
 Ranking vote(const NeighbourIndex& index, const Pattern& labels, const Csr& queries, const Vote& options, int threads,
              Monitor* monitor = nullptr);
 

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "checked.hpp"
+
 namespace treetop {
 
 static_assert(std::endian::native == std::endian::little, "stored hash tables are little-endian");
@@ -29,6 +31,7 @@ inline std::uint64_t mix(std::uint64_t x) {
 
 // Reads whole groups of eight bytes: seven bytes after the word must be readable.
 inline std::uint64_t hash_word(const char* bytes, std::size_t length) {
+    TREETOP_ASSERT(length > 0);
     std::uint64_t hash = length, group;
     for (; length > 8; bytes += 8, length -= 8) {
         std::memcpy(&group, bytes, 8);
@@ -69,6 +72,7 @@ struct WordList {
 
     std::size_t size() const { return hashes.size(); }
     std::string_view operator[](std::size_t i) const {
+        TREETOP_ASSERT(i < size());
         return {bytes.data() + offsets[i], static_cast<std::size_t>(offsets[i + 1] - offsets[i])};
     }
     void append(std::string_view word, std::uint64_t hash) {

@@ -11,6 +11,7 @@ void NodeGatherer::number_features(NodeExamples& node) {
     number_.resize(static_cast<std::size_t>(rows_->shared_features), 0);
     touched_.clear();
     for (const auto document : node.documents) {
+        TREETOP_ASSERT(0 <= document && document < rows_->rows());
         const auto row = static_cast<std::size_t>(document);
         for (auto j = rows_->indptr[row]; j < rows_->indptr[row + 1]; ++j) {
             const auto feature = rows_->indices[static_cast<std::size_t>(j)];
@@ -21,6 +22,7 @@ void NodeGatherer::number_features(NodeExamples& node) {
     starts_.assign(n + 2, 0);
     for (const auto feature : touched_) {
         const auto count = static_cast<std::size_t>(number_[static_cast<std::size_t>(feature)]);
+        TREETOP_ASSERT(count <= n);  // else a document is listed twice, or a feature in a document
         if (count > 1) ++starts_[n - count + 1];
     }
     for (std::size_t c = 1; c < starts_.size(); ++c) starts_[c] += starts_[c - 1];
@@ -71,6 +73,7 @@ void NodeGatherer::gather(NodeExamples& node) {
                 continue;
             }
             const auto number = number_[feature] - 1;
+            TREETOP_ASSERT(0 <= number && static_cast<std::size_t>(number) < node.sums.size());
             node.indices.push_back(number);
             node.values.push_back(value);
             node.sums[static_cast<std::size_t>(number)] += weight * value;

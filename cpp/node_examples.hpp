@@ -39,7 +39,7 @@ class NodeGatherer {
 public:
     explicit NodeGatherer(const SharedRows& rows) : rows_(&rows) {}
 
-    // Fills all but `documents`, which must be set.
+    // Fills all but `documents`, which must be set, to rows of the training matrix that differ: trusted.
     void gather(NodeExamples& node);
 
 private:

@@ -113,6 +113,7 @@ void NodeJob::locate_positives() {
             if (place == listed_end || *place != document) {
                 place = std::lower_bound(listed_end, documents.end(), document);
             }
+            TREETOP_ASSERT(place != documents.end() && *place == document);
             data_->positions.push_back(static_cast<std::int32_t>(place - documents.begin()));
         }
         data_->starts.push_back(static_cast<std::int64_t>(data_->positions.size()));
@@ -180,6 +181,7 @@ void NodeJob::order_weights() {
     for (const auto& block : entries_) {
         for (const auto& entry : block) {
             const auto number = static_cast<std::size_t>(entry.feature);
+            TREETOP_ASSERT(entry.feature >= 0 && number < counts.size());
             if (counts[number]++ > 0) continue;
             const bool own = number >= node.names.size();
             used.emplace_back(own ? node.own_names[number - node.names.size()] : node.names[number], entry.feature);

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "checked_level.hpp"
+
 namespace treetop {
 namespace {
 
@@ -109,6 +111,7 @@ public:
             std::uint8_t* at = bytes;
             std::size_t next = 0;  // bucket
             for_each_bucket(plan.shift, [&](std::size_t number, std::size_t begin, std::size_t end) {
+                TREETOP_ASSERT(static_cast<std::int64_t>(number) + 1 < plan.pointers);
                 while (next <= number) buckets[next++] = static_cast<std::uint32_t>(at - bytes);
                 const std::size_t others = begin + singles(begin, end);
                 at = put(at, static_cast<std::uint8_t>(others - begin));
@@ -129,6 +132,7 @@ public:
                     }
                 }
             });
+            TREETOP_ASSERT(at - bytes == plan.bytes);
             const auto end = static_cast<std::uint32_t>(at - bytes);
             std::fill(buckets + next, buckets + plan.pointers, end);
         });
@@ -275,6 +279,7 @@ std::int64_t dense_features(const PlainLevel& level, std::int64_t features, bool
 
 PackedArrays pack(const PlainLevel& level, std::int64_t features, std::int64_t dense, bool coded, int threads,
                   std::span<const float> codes) {
+    TREETOP_ASSERT((check(level, features), check_packing(features, dense, coded, codes), true));
     const int bits = feature_bits(features);
     const auto parents = static_cast<std::int64_t>(level.offsets.size()) - 1;
     std::vector<ChunkPacker> packers(static_cast<std::size_t>(std::max(threads, 1)),
@@ -318,6 +323,7 @@ Triples unpack(const Level& level) {
 Triples unpack(const Level& level, std::span<const std::int64_t> parents) {
     Triples triples;
     for (const std::int64_t parent : parents) {
+        TREETOP_ASSERT(0 <= parent && parent < level.parents);
         unpack_table(level, parent, triples);
         const std::int64_t buckets = PackedChunk::count(level, parent);
         if (buckets == 0) continue;
@@ -332,10 +338,12 @@ Triples unpack(const Level& level, std::span<const std::int64_t> parents) {
                     const auto key = read_as<typename P::Key>(bucket.keys + r * sizeof(typename P::Key));
                     const auto hash = static_cast<std::uint32_t>((std::uint64_t(number) << chunk.shift) | key);
                     const Row<P> row(bucket, first, length);
-                    for (std::size_t e = 0; e < length; ++e) {
+                    const std::int32_t feature = gather(hash, level.feature_bits);
+                    for (std::size_t e = 0; e < length; ++e) {  // damaged bytes may name anything
                         if (static_cast<std::int64_t>(row.child(e)) >= chunk.width) continue;
+                        if (feature >= level.first_dense()) continue;
                         triples.nodes.push_back(level.offsets[parent] + static_cast<std::int64_t>(row.child(e)));
-                        triples.features.push_back(gather(hash, level.feature_bits));
+                        triples.features.push_back(feature);
                         triples.weights.push_back(row.weight(e, level.codes));
                     }
                     first += length;

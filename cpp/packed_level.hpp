@@ -24,12 +24,14 @@
 #include <span>
 #include <vector>
 
+#include "checked.hpp"
 #include "parallel.hpp"
 
 namespace treetop {
 
 static_assert(std::endian::native == std::endian::little, "packed levels are little-endian");
 
+// Kernels trust sizes and pointers, which checked_level() checks in arrays from outside, but no byte of a chunk.
 struct Level {
     // Bytes that must be readable after the last chunk: a group of keys is read whole.
     static constexpr std::size_t kSlack = 64;
@@ -50,7 +52,10 @@ struct Level {
     // Internal levels carry an only child down unscored: it adds no decision.
     bool last = false;
 
-    std::int64_t width(std::int64_t parent) const { return offsets[parent + 1] - offsets[parent]; }
+    std::int64_t width(std::int64_t parent) const {
+        TREETOP_ASSERT(0 <= parent && parent < parents);
+        return offsets[parent + 1] - offsets[parent];
+    }
     std::int64_t nodes() const { return offsets[parents]; }
     bool carries(std::int64_t parent) const { return !last && width(parent) == 1; }
     std::int64_t first_dense() const { return features - dense; }
@@ -88,7 +93,9 @@ struct PackedChunk {
           size(static_cast<std::size_t>(level.starts[parent + 1] - level.starts[parent])),
           width(level.width(parent)),
           codes(level.codes),
-          shift(level.feature_bits - std::countr_zero(static_cast<std::uint64_t>(count(level, parent)))) {}
+          shift(level.feature_bits - std::countr_zero(static_cast<std::uint64_t>(count(level, parent)))) {
+        TREETOP_ASSERT(count(level, parent) > 0 && shift >= 0);
+    }
 
     // How many buckets a parent has.
     static std::int64_t count(const Level& level, std::int64_t parent) {
@@ -109,6 +116,7 @@ struct Table {
           codes(level.codes) {}
 
     float weight(std::size_t f, std::size_t c) const {
+        TREETOP_ASSERT(c < width);
         const std::uint8_t* at = weights + (f * width + c) * sizeof(Weight);
         if constexpr (sizeof(Weight) == 1) return codes[*at];
         return read_as<float>(at);
@@ -184,7 +192,9 @@ struct Row {
     const std::uint8_t* weights;
 
     Row(const Bucket<P>& bucket, std::size_t first, std::size_t length)
-        : children(bucket.pairs + first * P::kPair), weights(children + length * sizeof(typename P::Child)) {}
+        : children(bucket.pairs + first * P::kPair), weights(children + length * sizeof(typename P::Child)) {
+        TREETOP_ASSERT(first + length <= bucket.room);
+    }
 
     std::size_t child(std::size_t e) const {
         return read_as<typename P::Child>(children + e * sizeof(typename P::Child));
@@ -216,6 +226,7 @@ struct PackedArrays {
 // where weights are floats: in a row the number of a child takes little more), and a few others may lie between them.
 std::int64_t dense_features(const PlainLevel& level, std::int64_t features, bool coded);
 
+// Trusted: a level as training or merge_weights() gives it, or check() in checked_level.hpp accepts it; dense <= features.
 // `codes`: the values of an older level, whose bytes must stay; none: the level's own.
 PackedArrays pack(const PlainLevel& level, std::int64_t features, std::int64_t dense, bool coded, int threads,
                   std::span<const float> codes = {});
@@ -226,6 +237,7 @@ struct Triples {  // unordered
     std::vector<float> weights;
 };
 
+// Nodes and features are those of the level, even where bytes are damaged.
 Triples unpack(const Level& level);
 Triples unpack(const Level& level, std::span<const std::int64_t> parents);  // below these only
 

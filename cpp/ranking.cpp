@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
+#include "csr_flaw.hpp"
 #include "parallel.hpp"
+#include "require.hpp"
 
 namespace treetop {
 namespace {
@@ -37,6 +40,9 @@ void combine_row(std::span<const Csr> lists, std::span<const double> weights, st
         }
     }
     entries.resize(count);
+    for (auto& entry : entries) {  // NaN, from scores that overflow, ranks last
+        if (std::isnan(entry.score)) entry.score = -std::numeric_limits<double>::infinity();
+    }
     const auto keep = static_cast<std::ptrdiff_t>(std::min(k, count));
     // Compared as the floats that are given back, so that ties are ties. The lists know an order among equal scores
     // (all margins beyond 1 are the same to a hinge): it decides.
@@ -50,8 +56,18 @@ void combine_row(std::span<const Csr> lists, std::span<const double> weights, st
 
 }  // namespace
 
+void check_lists(std::span<const Csr> lists, std::span<const double> weights, std::int64_t k) {
+    require(!lists.empty() && lists.size() == weights.size(), "one weight per ranking is needed");
+    require(k >= 1, "k must be at least 1");
+    for (const Csr& list : lists) {
+        require(list.rows == lists.front().rows, "the rankings have different numbers of rows");
+    }
+}
+
 Ranking combine(std::span<const Csr> lists, std::span<const double> weights, std::int64_t k, int threads) {
     constexpr std::int64_t kBlock = 256;
+    TREETOP_ASSERT((check_lists(lists, weights, k), true));
+    TREETOP_ASSERT(std::ranges::all_of(lists, [](const Csr& list) { return sound(list, Order::any); }));
     const std::int64_t rows = lists.empty() ? 0 : lists.front().rows;
     std::vector<Ranking> parts(static_cast<std::size_t>((rows + kBlock - 1) / kBlock));
     std::vector<std::vector<Scored>> scratch(static_cast<std::size_t>(std::max(threads, 1)));
@@ -70,16 +86,19 @@ Ranking combine(std::span<const Csr> lists, std::span<const double> weights, std
     return join(parts);
 }
 
-std::string ranking_flaw(const Csr& lists, std::int64_t labels) {
-    for (std::int64_t row = 0; row < lists.rows; ++row) {
+std::string ranking_flaw(std::span<const std::int64_t> indptr, std::span<const std::int32_t> ids,
+                         std::span<const float> scores, std::int64_t labels) {
+    if (!ascending_to(indptr, ids.size())) return "indptr must ascend from 0 to the number of predicted labels";
+    require(ids.size() == scores.size(), "scores and ids differ in length");
+    for (std::size_t row = 0; row + 1 < indptr.size(); ++row) {
         const auto row_name = [row] { return "row " + std::to_string(row); };
-        const auto scores = lists.values(row);
-        for (const std::int32_t id : lists.row(row)) {
-            if (id < 0 || id >= labels) return "a label id lies outside 0…" + std::to_string(labels - 1);
+        const auto begin = static_cast<std::size_t>(indptr[row]), end = static_cast<std::size_t>(indptr[row + 1]);
+        for (std::size_t j = begin; j < end; ++j) {
+            if (ids[j] < 0 || ids[j] >= labels) return "a label id lies outside 0…" + std::to_string(labels - 1);
         }
-        for (std::size_t j = 0; j < scores.size(); ++j) {
+        for (std::size_t j = begin; j < end; ++j) {
             if (!std::isfinite(scores[j])) return row_name() + " has a score that is not a finite number";
-            if (j > 0 && scores[j] > scores[j - 1]) return row_name() + " is not ordered by decreasing score";
+            if (j > begin && scores[j] > scores[j - 1]) return row_name() + " is not ordered by decreasing score";
         }
     }
     return {};

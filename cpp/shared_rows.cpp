@@ -1,12 +1,16 @@
 #include "shared_rows.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
+#include "csr_flaw.hpp"
 #include "parallel.hpp"
+#include "require.hpp"
 
 namespace treetop {
 
 SharedRows::SharedRows(const Csr& features, int threads) : source(features) {
+    TREETOP_ASSERT(sound(features));
     const auto cols = static_cast<std::size_t>(features.cols);
     const std::int64_t entries = features.nnz();
     std::vector<std::int32_t> number(cols, 0);  // how often a feature occurs, then its new number or -1 for own
@@ -68,6 +72,12 @@ SharedRows::SharedRows(const Csr& features, int threads) : source(features) {
             }
         }
     });
+}
+
+void SharedRows::weigh(std::span<const float> given) {
+    require(static_cast<std::int64_t>(given.size()) == rows(), "one weight per row is needed");
+    require(std::ranges::all_of(given, [](float weight) { return weight > 0.0F; }), "weights must be above 0");
+    weights.assign(given.begin(), given.end());
 }
 
 std::vector<float> SharedRows::own_squares() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "csr.hpp"
@@ -11,7 +12,10 @@ namespace treetop {
 // Features are renumbered by decreasing frequency, so that the common ones lie together in every table that is
 // indexed by feature. A feature that only one row has ("own") never meets another row: it is kept apart.
 struct SharedRows {
+    // Trusts the matrix.
     SharedRows(const Csr& features, int threads);
+    // Sets the weights of the rows; throws std::invalid_argument where they are not one above 0 for each row.
+    void weigh(std::span<const float> given);
 
     Csr source;                            // as given
     std::vector<float> weights;            // of the rows, all above 0; empty: all 1. For solvers

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lexicon.hpp"
+#include "require.hpp"
 #include "vocabulary.hpp"
 
 namespace treetop {
@@ -29,6 +30,7 @@ public:
             const double count = weighting_.binary ? 1 : count_of(item);
             double tf = weighting_.sublinear_tf && count > 1 ? 1 + std::log(count) : count;
             if (weighting_.saturation > 0) tf /= tf + occurrences / weighting_.saturation;
+            TREETOP_ASSERT(column_of(item) < idf_.size());
             const double value = tf * idf_[column_of(item)];
             sum += weighting_.norm == Norm::l2 ? value * value : value;
             values_.push_back(value);
@@ -167,6 +169,7 @@ public:
 
     std::uint32_t symbol(const char* bytes, std::size_t length) const { return find_word(model_, bytes, length); }
     std::uint32_t first(std::uint32_t word, bool counted) {
+        TREETOP_ASSERT(word < model_.word_nodes.size());
         const std::uint32_t node = model_.word_nodes[word];
         if (counted) note(node);
         return node;
@@ -220,8 +223,30 @@ void check(const TfidfView& model) {
     if (!fits) throw std::invalid_argument("the arrays of the vocabulary are inconsistent");
 }
 
+void check(const Texts& texts) {
+    const auto& offsets = texts.offsets;
+    require(!offsets.empty(), "offsets must have at least one entry");
+    require(offsets.front() >= 0 && std::ranges::is_sorted(offsets) &&
+                offsets.back() <= static_cast<std::int64_t>(texts.bytes.size()),
+            "offsets must ascend inside the buffer");
+}
+
+void check(const Analysis& analysis) {
+    require(1 <= analysis.ngram_min && analysis.ngram_min <= analysis.ngram_max && analysis.ngram_max <= 255,
+            "n-gram lengths must lie between 1 and 255");
+    require(analysis.shortest_word >= 1, "words must have at least one character");
+    require(analysis.first_line >= 1, "the first line must count at least once");
+}
+
+void check(const WordNumbers& numbers, const TfidfView& model) {
+    require(numbers.first >= 0 && numbers.longest >= 0, "numbers and lengths of words must not be negative");
+    require(model.idf.size() <= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max() - numbers.first),
+            "the numbers of the words are too large");
+}
+
 TfidfFit fit_tfidf(const Texts& texts, const Analysis& analysis, const Weighting& weighting, const Limits& limits,
                    bool with_rows, int threads, Monitor* monitor) {
+    TREETOP_ASSERT((check(texts), check(analysis), true));
     const bool with_tf = limits.max_features > 0 && !weighting.binary;
     Counts counts = count_terms(texts, analysis, with_tf, with_rows, threads, monitor);
     Vocabulary vocabulary = choose_vocabulary(counts.lexicon, weighting, limits, texts.size());
@@ -239,6 +264,7 @@ TfidfFit fit_tfidf(const Texts& texts, const Analysis& analysis, const Weighting
 SparseRows transform_tfidf(const TfidfView& model, const Texts& texts, const Analysis& analysis,
                            const Weighting& weighting, int threads, Monitor* monitor) {
     check(model);
+    TREETOP_ASSERT((check(texts), check(analysis), true));
     const std::int64_t count = (texts.size() + kTextsPerBlock - 1) / kTextsPerBlock;
     std::vector<RowBlock> blocks(static_cast<std::size_t>(count));
     const int workers = static_cast<int>(std::max<std::int64_t>(std::min<std::int64_t>(threads, count), 1));
@@ -258,6 +284,7 @@ SparseRows transform_tfidf(const TfidfView& model, const Texts& texts, const Ana
 WordRows word_rows(const TfidfView& model, const Texts& texts, const Analysis& analysis, const WordNumbers& numbers,
                    int threads, Monitor* monitor) {
     check(model);
+    TREETOP_ASSERT((check(texts), check(analysis), check(numbers, model), true));
     const std::int64_t count = (texts.size() + kTextsPerBlock - 1) / kTextsPerBlock;
     std::vector<std::vector<std::int32_t>> blocks(static_cast<std::size_t>(count));
     WordRows rows;

@@ -39,7 +39,8 @@ struct Limits {
     std::int64_t max_features = 0;  // of these the most frequent, equal ones by alphabet; 0: all
 };
 
-// Texts in one UTF-8 buffer: text i is bytes[offsets[i], offsets[i + 1]).
+// Texts in one UTF-8 buffer: text i is bytes[offsets[i], offsets[i + 1]). Any bytes are allowed: those that are not UTF-8
+// read as U+FFFD.
 struct Texts {
     std::string_view bytes;
     std::span<const std::int64_t> offsets;
@@ -67,8 +68,11 @@ using TfidfModel = TfidfArrays<OwnedArray>;
 using TfidfView = TfidfArrays<ArrayView>;
 
 TfidfView view(const TfidfModel& model);
-// Throws std::invalid_argument where the sizes of the arrays contradict each other.
+// Throw std::invalid_argument where sizes of arrays contradict each other, or options could not be trusted. Numbers in
+// the arrays of a model are checked where they are read.
 void check(const TfidfView& model);
+void check(const Texts& texts);
+void check(const Analysis& analysis);
 
 struct SparseRows {
     std::vector<std::int64_t> indptr;
@@ -97,6 +101,7 @@ struct WordNumbers {
     std::int32_t unknown = -1;  // number of words that are no term; negative: they are left out
     std::int64_t longest = 0;
 };
+void check(const WordNumbers& numbers, const TfidfView& model);
 WordRows word_rows(const TfidfView& model, const Texts& texts, const Analysis& analysis, const WordNumbers& numbers,
                    int threads, Monitor* monitor = nullptr);
 

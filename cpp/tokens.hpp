@@ -56,7 +56,8 @@ private:
     template <typename Sink>
     void cut_words(std::string_view text, Sink& sink) {
         const auto& ascii = lowercase_ ? kAsciiLowerWord : kAsciiWord;
-        // Lower-casing at most doubles the bytes of a character (checked where the tables are made).
+        // Lower-casing at most doubles the bytes of a character (checked where the tables are made), and a byte that is
+        // not UTF-8 is no word character.
         token_.resize(std::max(token_.size(), 2 * text.size() + kSlack));
         char* const token = token_.data();
         std::size_t length = 0, characters = 0;
@@ -83,6 +84,7 @@ private:
             next_character(text, at, [&](char32_t code) {
                 if (!unicode::has(code, unicode::kWord)) return close();
                 length += unicode::encode(code, token + length);
+                TREETOP_ASSERT(length + kSlack <= token_.size());
                 ++characters;
             });
         }
@@ -92,7 +94,8 @@ private:
 
     template <typename Sink>
     void cut_at_blanks(std::string_view text, Sink& sink) {
-        token_.resize(std::max(token_.size(), 2 * text.size() + kSlack));  // see cut_words
+        // A byte that is not UTF-8 becomes three: those of U+FFFD.
+        token_.resize(std::max(token_.size(), 3 * text.size() + kSlack));
         std::size_t length = 0, characters = 0;
         const auto close = [&] {
             if (characters >= shortest_) sink.symbol(token_.data(), length);
@@ -102,6 +105,7 @@ private:
             next_character(text, at, [&](char32_t code) {
                 if (code == U' ') return close();
                 length += unicode::encode(code, token_.data() + length);
+                TREETOP_ASSERT(length + kSlack <= token_.size());
                 ++characters;
             });
         }

@@ -1,11 +1,14 @@
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <mutex>
 #include <numeric>
 #include <utility>
 
+#include "csr_flaw.hpp"
 #include "level.hpp"
 #include "node_trainer.hpp"
+#include "require.hpp"
 
 namespace treetop {
 namespace {
@@ -79,8 +82,28 @@ std::vector<Task> tasks_of(std::vector<LevelState>& levels, int threads) {
 
 }  // namespace
 
+void check(const LevelProblem& problem) {
+    require(ascending(problem.offsets), "offsets must ascend from 0");
+    require(problem.shortlist.rows == static_cast<std::int64_t>(problem.offsets.size()) - 1,
+            "one shortlist per parent is needed");
+    require(problem.positives.rows == problem.offsets.back(), "one row of positives per child is needed");
+    require(problem.positives.rows <= std::numeric_limits<std::int32_t>::max(), "a level has too many nodes");
+    const std::int64_t rows = problem.rows->rows();
+    require(problem.positives.cols == rows && problem.shortlist.cols == rows, "documents and rows disagree");
+    const std::span costs(problem.positives.data, static_cast<std::size_t>(problem.positives.nnz()));
+    require(std::ranges::all_of(costs, [](float cost) { return cost >= 0.0F; }), "costs must be 0 or more");
+    const SolverOptions& solver = problem.solver;
+    require(solver.cost_positive > 0.0 && solver.cost_negative > 0.0, "costs of errors must be above 0");
+    require(solver.l1 <= 0.0 || solver.loss == Loss::squared_hinge || solver.loss == Loss::logistic,
+            "only squared hinge and logistic loss have an L1 penalty");
+}
+
 void train_levels(std::span<const LevelProblem> problems, int threads, const OnLevel& on_level, Monitor* monitor) {
     if (problems.empty()) return;
+    for ([[maybe_unused]] const auto& problem : problems) {
+        TREETOP_ASSERT((check(problem), true) && problem.rows == problems.front().rows);
+        TREETOP_ASSERT(sound(problem.positives) && sound(problem.shortlist));
+    }
     threads = std::max(threads, 1);
     std::vector<LevelState> levels(problems.size());
     for (std::size_t t = 0; t < problems.size(); ++t) {

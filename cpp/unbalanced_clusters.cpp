@@ -7,6 +7,7 @@
 #include <span>
 
 #include "cluster_sums.hpp"
+#include "csr_flaw.hpp"
 #include "node_examples.hpp"
 #include "random.hpp"
 #include "shared_rows.hpp"
@@ -47,6 +48,7 @@ private:
         std::vector<std::int32_t> picks(clusters_.size());
         std::iota(picks.begin(), picks.end(), 0);
         random.shuffle(std::span(picks));
+        TREETOP_ASSERT(k <= picks.size());
         for (std::size_t c = 0; c < k; ++c) clusters_[static_cast<std::size_t>(picks[c])] = static_cast<std::int32_t>(c);
     }
 
@@ -117,7 +119,10 @@ private:
 
     void squeeze(std::size_t k) {
         std::vector<std::int32_t> number(k, -1);
-        for (const auto cluster : clusters_) number[static_cast<std::size_t>(cluster)] = 0;
+        for (const auto cluster : clusters_) {
+            TREETOP_ASSERT(0 <= cluster && static_cast<std::size_t>(cluster) < k);
+            number[static_cast<std::size_t>(cluster)] = 0;
+        }
         std::int32_t next = 0;
         for (auto& n : number) {
             if (n == 0) n = next++;
@@ -203,6 +208,7 @@ private:
 
 Clusters unbalanced_clusters(const Csr& vectors, int branching, std::int64_t leaf_size, int depth,
                              const ClusterOptions& options, Monitor* monitor) {
+    TREETOP_ASSERT(sound(vectors) && (check(options), true));
     Clusters result;
     result.order.resize(static_cast<std::size_t>(vectors.rows));
     std::iota(result.order.begin(), result.order.end(), 0);

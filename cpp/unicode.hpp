@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "checked.hpp"
 #include "unicode_tables.hpp"
 
 namespace treetop::unicode {
@@ -13,6 +14,7 @@ inline constexpr char32_t kReplacement = 0xFFFD;
 inline constexpr char32_t kCapitalSigma = 0x03A3, kSmallSigma = 0x03C3, kFinalSigma = 0x03C2;
 
 inline const Record& record(char32_t code) {
+    TREETOP_ASSERT(code <= 0x10FFFF);
     const unsigned block = kBlockOf[code >> kBlockBits];
     return kRecords[kRecordOf[(block << kBlockBits) | (code & ((1U << kBlockBits) - 1))]];
 }

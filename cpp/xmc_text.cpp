@@ -4,8 +4,10 @@
 #include <charconv>
 #include <cstring>
 
+#include "csr_flaw.hpp"
 #include "decimal.hpp"
 #include "parallel.hpp"
+#include "require.hpp"
 
 namespace treetop {
 namespace {
@@ -171,7 +173,14 @@ void append_pointers(std::vector<std::int64_t>& whole, const std::vector<std::in
 
 }  // namespace
 
+void check(const XmcSizes& sizes) {
+    require(sizes.rows >= 0 && 0 <= sizes.features && sizes.features <= kAnyColumn && 0 <= sizes.labels &&
+                sizes.labels <= kAnyColumn,
+            "a number of rows, features or labels is out of range");
+}
+
 std::optional<XmcFault> parse_xmc(std::string_view text, const XmcSizes& sizes, int threads, XmcRows& rows) {
+    TREETOP_ASSERT((check(sizes), true));
     std::vector<Segment> segments = cut(text);
     parallel_for(static_cast<std::int64_t>(segments.size()), threads,
                  [&](std::int64_t index, int) { parse(segments[static_cast<std::size_t>(index)], text, sizes); });
@@ -208,8 +217,14 @@ std::optional<XmcFault> parse_xmc(std::string_view text, const XmcSizes& sizes, 
     return std::nullopt;
 }
 
+void check(const Csr& features, const Pattern& labels, std::int64_t begin, std::int64_t end) {
+    require(0 <= begin && begin <= end && end <= features.rows && features.rows == labels.rows,
+            "a row number is out of range");
+}
+
 std::vector<char> print_xmc(const Csr& features, const Pattern& labels, std::int64_t begin, std::int64_t end,
                             int threads) {
+    TREETOP_ASSERT((check(features, labels, begin, end), true) && sound(features, Order::any) && sound(labels, Order::any));
     constexpr std::size_t kId = 11;  // characters of a column id at most
     std::vector<std::vector<char>> parts(static_cast<std::size_t>((end - begin + kRows - 1) / kRows));
     parallel_blocks(end - begin, kRows, threads, [&](std::int64_t first, std::int64_t last, int) {
@@ -236,6 +251,7 @@ std::vector<char> print_xmc(const Csr& features, const Pattern& labels, std::int
             }
             *at++ = '\n';
         }
+        TREETOP_ASSERT(static_cast<std::size_t>(at - part.data()) <= part.size());
         part.resize(static_cast<std::size_t>(at - part.data()));
     });
     std::vector<char> text;

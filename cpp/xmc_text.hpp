@@ -30,12 +30,18 @@ struct XmcSizes {
     std::int64_t rows, features, labels;
 };
 
+// Throws std::invalid_argument where ids below these sizes would not be column ids.
+void check(const XmcSizes& sizes);
+
 // Parses whole lines on `threads` threads. A line that begins with a feature, or is empty, has no labels; white space
 // is that of ASCII. Empty lines after the first `sizes.rows` are left out.
-// A fault leaves `rows` as it was.
+// A fault leaves `rows` as it was. Trusts nothing of the text, and sizes that check() accepts.
 std::optional<XmcFault> parse_xmc(std::string_view text, const XmcSizes& sizes, int threads, XmcRows& rows);
 
-// The lines of rows [begin, end). Numbers have the fewest digits that give the same float back.
+// Throws std::invalid_argument where print_xmc() could not trust what it is given.
+void check(const Csr& features, const Pattern& labels, std::int64_t begin, std::int64_t end);
+
+// The lines of rows [begin, end), which check() accepts. Numbers have the fewest digits that give the same float back.
 std::vector<char> print_xmc(const Csr& features, const Pattern& labels, std::int64_t begin, std::int64_t end,
                             int threads);
 

@@ -1,15 +1,13 @@
-// What crosses between numpy and the core: read-only views in, owned arrays out, no copies either way.
+// What crosses between numpy and the core: read-only views in, owned arrays out, no copies either way. Checks of what
+// comes in are functions of the core, so that its fuzzers pass the same doors.
 #pragma once
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <span>
-#include <stdexcept>
-#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -18,6 +16,7 @@
 #include "csr_flaw.hpp"
 #include "parallel.hpp"
 #include "ranking.hpp"
+#include "require.hpp"
 
 namespace treetop::bindings {
 
@@ -41,54 +40,16 @@ Out<T> give(std::vector<T>&& values) {
     return Out<T>(owned->data(), {owned->size()}, owner);
 }
 
-constexpr std::int64_t kAnyColumn = std::int64_t{1} << 31;  // where no kernel relies on the number of columns
-
-inline const char* name_of(CsrFlaw::Kind kind) {
-    switch (kind) {
-        case CsrFlaw::Kind::none: return "none";
-        case CsrFlaw::Kind::pointers: return "pointers";
-        case CsrFlaw::Kind::columns: return "columns";
-        case CsrFlaw::Kind::order: return "order";
-    }
-    return "";
-}
-
 // Every matrix that enters the core comes through here, and is checked: no kernel trusts arrays from outside.
 inline Pattern pattern(const In<std::int64_t>& indptr, const In<std::int32_t>& indices, std::int64_t cols,
                        Order order = Order::ascending, int threads = 1) {
-    if (indptr.size() == 0) throw std::invalid_argument("indptr must have at least one entry");
-    Pattern view;
-    view.rows = static_cast<std::int64_t>(indptr.size()) - 1;
-    view.cols = cols;
-    view.indptr = indptr.data();
-    view.indices = indices.data();
-    const CsrFlaw flaw = csr_flaw(view, static_cast<std::int64_t>(indices.size()), order, threads);
-    if (flaw.kind != CsrFlaw::Kind::none) {
-        throw std::invalid_argument("a matrix is not valid: the " + std::string(name_of(flaw.kind)) + " of row " +
-                                    std::to_string(flaw.row));
-    }
-    return view;
+    return checked_pattern(span_of(indptr), span_of(indices), cols, order, threads);
 }
 
 inline Csr csr(const In<std::int64_t>& indptr, const In<std::int32_t>& indices, const In<float>& data,
                std::int64_t cols, Order order = Order::ascending, int threads = 1) {
-    Csr view;
-    static_cast<Pattern&>(view) = pattern(indptr, indices, cols, order, threads);
-    if (data.size() != indices.size()) throw std::invalid_argument("data and indices differ in length");
-    view.data = data.data();
-    return view;
+    return checked_csr(span_of(indptr), span_of(indices), span_of(data), cols, order, threads);
 }
-
-inline void require(bool condition, const char* message) {
-    if (!condition) throw std::invalid_argument(message);
-}
-
-// Whether pointers into another array ascend from 0.
-inline bool ascending(const In<std::int64_t>& values) {
-    return values.size() > 0 && values.data()[0] == 0 && std::is_sorted(values.data(), values.data() + values.size());
-}
-
-inline std::int64_t last_of(const In<std::int64_t>& values) { return values.data()[values.size() - 1]; }
 
 inline auto give_ranking(Ranking&& ranking) {
     return std::make_tuple(give(std::move(ranking.indptr)), give(std::move(ranking.ids)),

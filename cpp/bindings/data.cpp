@@ -3,7 +3,6 @@
 #include <nanobind/stl/string.h>
 
 #include <optional>
-#include <stdexcept>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -58,6 +57,7 @@ void bind_data(nb::module_& module) {
         "parse_xmc",
         [](In<std::uint8_t> text, std::int64_t rows, std::int64_t features, std::int64_t labels,
            int threads) -> nb::object {
+            check(XmcSizes{rows, features, labels});
             XmcRows parsed;
             std::optional<XmcFault> fault;
             {
@@ -78,9 +78,7 @@ void bind_data(nb::module_& module) {
            In<std::int32_t> labels, std::int64_t begin, std::int64_t end, int threads) {
             const Csr features = csr(indptr, indices, data, kAnyColumn, Order::ascending, threads);
             const Pattern given = pattern(label_indptr, labels, kAnyColumn, Order::ascending, threads);
-            if (begin < 0 || end < begin || end > features.rows || features.rows != given.rows) {
-                throw std::invalid_argument("a row number is out of range");
-            }
+            check(features, given, begin, end);
             std::vector<char> text;
             {
                 nb::gil_scoped_release free;

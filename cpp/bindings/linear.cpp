@@ -3,7 +3,6 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -25,11 +24,7 @@ public:
     BoundRows(In<std::int64_t> indptr, In<std::int32_t> indices, In<float> data, std::int64_t features, int threads,
               std::optional<In<float>> weights)
         : indptr_(indptr), indices_(indices), data_(data), rows_(made(csr(indptr, indices, data, features, Order::ascending, threads), threads)) {
-        if (!weights) return;
-        rows_.weights.assign(weights->data(), weights->data() + weights->size());
-        require(static_cast<std::int64_t>(rows_.weights.size()) == rows_.rows(), "one weight per row is needed");
-        require(std::ranges::all_of(rows_.weights, [](float weight) { return weight > 0.0F; }),
-                "weights must be above 0");
+        if (weights) rows_.weigh(span_of(*weights));
     }
 
     const SharedRows& rows() const { return rows_; }
@@ -46,7 +41,7 @@ private:
     SharedRows rows_;
 };
 
-// Keeps the arrays of a level's training problem alive, and checks that they fit together.
+// Keeps the arrays of a level's training problem alive, and checks them.
 class BoundProblem {
 public:
     BoundProblem(const BoundRows& rows, In<std::int64_t> positive_indptr, In<std::int32_t> positives,
@@ -57,15 +52,12 @@ public:
         problem_.rows = &rows.rows();
         problem_.positives = csr(positive_indptr, positives, positive_costs, problem_.rows->rows());
         problem_.shortlist = pattern(shortlist_indptr, shortlist, problem_.rows->rows());
-        require(ascending(offsets), "offsets must ascend from 0");
         problem_.offsets.assign(offsets.data(), offsets.data() + offsets.size());
-        require(problem_.shortlist.rows == static_cast<std::int64_t>(offsets.size()) - 1,
-                "one shortlist per parent is needed");
-        require(problem_.positives.rows == last_of(offsets), "one row of positives per child is needed");
         problem_.last = last;
         problem_.threshold = threshold;
         problem_.seed = seed;
         problem_.solver = solver;
+        check(problem_);
     }
 
     const LevelProblem& problem() const { return problem_; }
@@ -124,12 +116,13 @@ void bind_linear(nb::module_& module) {
             const auto count = static_cast<std::int64_t>(label_indptr.size()) - 1;
             const Pattern labels_of = pattern(document_indptr, labels, count, Order::ascending, threads);
             const Pattern documents_of = pattern(label_indptr, documents, labels_of.rows, Order::ascending, threads);
-            require(documents_of.nnz() == labels_of.nnz(), "one matrix must be the transpose of the other");
+            const WalkOptions options{hops, restart, neighbours, seed, threads};
+            check(documents_of, labels_of, options);
             PythonMonitor monitor(progress);
             OwnedCsr graph;
             {
                 nb::gil_scoped_release free;
-                graph = label_graph(documents_of, labels_of, {hops, restart, neighbours, seed, threads}, &monitor);
+                graph = label_graph(documents_of, labels_of, options, &monitor);
             }
             return std::make_tuple(give(std::move(graph.indptr)), give(std::move(graph.indices)),
                                    give(std::move(graph.data)));
@@ -144,11 +137,13 @@ void bind_linear(nb::module_& module) {
            std::vector<std::int64_t> sizes, int iterations, bool spherical, std::uint64_t seed, int threads,
            nb::object progress) {
             const Csr vectors = csr(indptr, indices, data, features, Order::ascending, threads);
+            const ClusterOptions options{iterations, spherical, seed, threads};
+            check(options);
             PythonMonitor monitor(progress);
             Clusters clusters;
             {
                 nb::gil_scoped_release free;
-                clusters = balanced_clusters(vectors, sizes, {iterations, spherical, seed, threads}, &monitor);
+                clusters = balanced_clusters(vectors, sizes, options, &monitor);
             }
             return give_clusters(std::move(clusters));
         },
@@ -162,12 +157,13 @@ void bind_linear(nb::module_& module) {
            std::int64_t leaf_size, int depth, int iterations, bool spherical, std::uint64_t seed, int threads,
            nb::object progress) {
             const Csr vectors = csr(indptr, indices, data, features, Order::ascending, threads);
+            const ClusterOptions options{iterations, spherical, seed, threads};
+            check(options);
             PythonMonitor monitor(progress);
             Clusters clusters;
             {
                 nb::gil_scoped_release free;
-                clusters = unbalanced_clusters(vectors, branching, leaf_size, depth,
-                                               {iterations, spherical, seed, threads}, &monitor);
+                clusters = unbalanced_clusters(vectors, branching, leaf_size, depth, options, &monitor);
             }
             return give_clusters(std::move(clusters));
         },
@@ -231,16 +227,7 @@ void bind_linear(nb::module_& module) {
         "ranking_flaw",
         [](In<std::int64_t> indptr, In<std::int32_t> ids, In<float> scores,
            std::int64_t labels) -> std::optional<std::string> {
-            if (!ascending(indptr) || last_of(indptr) != static_cast<std::int64_t>(ids.size())) {
-                return "indptr must ascend from 0 to the number of predicted labels";
-            }
-            require(ids.size() == scores.size(), "scores and ids differ in length");
-            Csr lists;  // not by csr(): its ids are what is checked here
-            lists.rows = static_cast<std::int64_t>(indptr.size()) - 1;
-            lists.indptr = indptr.data();
-            lists.indices = ids.data();
-            lists.data = scores.data();
-            const std::string flaw = ranking_flaw(lists, labels);
+            const std::string flaw = ranking_flaw(span_of(indptr), span_of(ids), span_of(scores), labels);
             return flaw.empty() ? std::nullopt : std::optional(flaw);
         },
         nb::arg("indptr"), nb::arg("ids"), nb::arg("scores"), nb::arg("labels"));
@@ -249,13 +236,11 @@ void bind_linear(nb::module_& module) {
         "combine",
         [](std::vector<std::tuple<In<std::int64_t>, In<std::int32_t>, In<float>>> rankings,
            std::vector<double> weights, std::int64_t k, int threads) {
-            require(!rankings.empty() && rankings.size() == weights.size(), "one weight per ranking is needed");
-            require(k >= 1, "k must be at least 1");
             std::vector<Csr> lists;
             for (const auto& [indptr, ids, scores] : rankings) {
                 lists.push_back(csr(indptr, ids, scores, kAnyColumn, Order::any, threads));
-                require(lists.back().rows == lists.front().rows, "the rankings have different numbers of rows");
             }
+            check_lists(lists, weights, k);
             Ranking ranking;
             {
                 nb::gil_scoped_release free;

@@ -10,7 +10,7 @@ void bind_metrics(nb::module_& module) {
            In<std::int32_t> indices, int threads) {
             const Pattern truth = pattern(truth_indptr, truth_indices, kAnyColumn, Order::ascending, threads);
             const Pattern predicted = pattern(indptr, indices, kAnyColumn, Order::any, threads);
-            if (truth.rows != predicted.rows) throw std::invalid_argument("truth and predictions have different numbers of rows");
+            require(truth.rows == predicted.rows, "truth and predictions have different numbers of rows");
             std::vector<std::uint8_t> right;
             {
                 nb::gil_scoped_release free;

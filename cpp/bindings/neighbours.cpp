@@ -1,6 +1,5 @@
 #include <nanobind/stl/tuple.h>
 
-#include <algorithm>
 #include <tuple>
 
 #include "arrays.hpp"
@@ -9,13 +8,7 @@
 namespace treetop::bindings {
 namespace {
 
-bool ascending(const In<std::int64_t>& values, std::size_t last) {
-    const std::int64_t* data = values.data();
-    return values.size() > 0 && data[0] == 0 && std::is_sorted(data, data + values.size()) &&
-           data[values.size() - 1] == static_cast<std::int64_t>(last);
-}
-
-// Keeps the arrays of an index alive (they may be memory-mapped) and checks whatever could lead a search astray.
+// Keeps the arrays of an index alive (they may be memory-mapped) and checks them.
 class BoundNeighbours {
 public:
     BoundNeighbours(std::int64_t features, In<float> scales, In<std::int64_t> starts, In<std::uint16_t> members,
@@ -24,31 +17,12 @@ public:
                     In<std::int32_t> label_ids, std::int64_t labels)
         : scales_(scales), starts_(starts), members_(members), codes_(codes), frequent_(frequent), rows_(rows),
           slots_(slots), row_codes_(row_codes), norms_(norms), label_indptr_(label_indptr), label_ids_(label_ids) {
-        index_.documents = static_cast<std::int64_t>(scales.size());
-        index_.features = features;
-        index_.scales = scales.data();
-        index_.starts = starts.data();
-        index_.members = members.data();
-        index_.codes = codes.data();
-        index_.frequent_count = static_cast<std::int64_t>(frequent.size());
-        index_.frequent = frequent.data();
-        index_.rows = rows.data();
-        index_.slots = slots.data();
-        index_.row_codes = row_codes.data();
-        index_.norms = norms.data();
+        index_ = checked_index({span_of(scales), span_of(starts), span_of(members), span_of(codes), span_of(frequent),
+                                span_of(rows), span_of(slots), span_of(row_codes), span_of(norms)},
+                               features);
         labels_ = pattern(label_indptr, label_ids, labels, Order::any);
-
-        require(features >= 0 && starts.size() == static_cast<std::size_t>(index_.blocks() * features) + 1,
-                "starts and features disagree");
-        require(norms.size() == scales.size() && rows.size() == scales.size() + 1, "norms, rows and scales disagree");
-        require(ascending(starts, members.size()), "starts must ascend from 0 to the number of postings");
-        require(ascending(rows, slots.size()), "rows must ascend from 0 to the number of frequent entries");
-        require(codes.size() == members.size() && row_codes.size() == slots.size(), "entries and codes disagree");
-        require(index_.frequent_count <= NeighbourIndex::kFrequent, "there are too many frequent features");
-        require(labels_.rows == index_.documents && ascending(label_indptr, label_ids.size()),
+        require(labels_.rows == index_.documents && labels_.nnz() == static_cast<std::int64_t>(label_ids.size()),
                 "labels and documents disagree");
-        const auto [least, most] = std::minmax_element(label_ids.data(), label_ids.data() + label_ids.size());
-        require(label_ids.size() == 0 || (*least >= 0 && *most < labels), "a label id lies outside the labels");
     }
 
     auto nearest(In<std::int64_t> indptr, In<std::int32_t> indices, In<float> data, std::int64_t count, bool skip_own,

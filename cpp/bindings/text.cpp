@@ -1,7 +1,6 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
-#include <algorithm>
 #include <new>
 #include <optional>
 #include <span>
@@ -46,12 +45,9 @@ std::span<const char> chars_of(const In<std::uint8_t>& bytes) {
 }
 
 Texts texts_of(const In<std::uint8_t>& buffer, const In<std::int64_t>& offsets) {
-    require(offsets.size() > 0, "offsets must have at least one entry");
-    const std::int64_t* bounds = offsets.data();
-    require(bounds[0] >= 0 && std::is_sorted(bounds, bounds + offsets.size()) &&
-                last_of(offsets) <= static_cast<std::int64_t>(buffer.size()),
-            "offsets must ascend inside the buffer");
-    return {std::string_view(reinterpret_cast<const char*>(buffer.data()), buffer.size()), span_of(offsets)};
+    const Texts texts{std::string_view(reinterpret_cast<const char*>(buffer.data()), buffer.size()), span_of(offsets)};
+    check(texts);
+    return texts;
 }
 
 nb::tuple give_rows(SparseRows&& rows) {
@@ -88,13 +84,11 @@ void bind_text(nb::module_& module) {
             [](TfidfOptions* self, const std::string& analyzer, bool lowercase, int shortest_word, int first_line,
                int ngram_min, int ngram_max, const std::optional<std::string>& idf, bool smooth_idf, bool sublinear_tf,
                bool binary, double saturation, const std::optional<std::string>& norm) {
-                if (ngram_min < 1 || ngram_max < ngram_min || ngram_max > 255) {
-                    throw std::invalid_argument("n-gram lengths must lie between 1 and 255");
-                }
-                require(shortest_word >= 1, "words must have at least one character");
-                require(first_line >= 1, "the first line must count at least once");
+                const Analysis analysis{analyzer_named(analyzer), lowercase,     ngram_min,
+                                        ngram_max,                shortest_word, first_line};
+                check(analysis);
                 new (self) TfidfOptions{
-                    {analyzer_named(analyzer), lowercase, ngram_min, ngram_max, shortest_word, first_line},
+                    analysis,
                     {idf_named(idf), smooth_idf, sublinear_tf, binary, saturation, norm_named(norm)},
                 };
             },
@@ -132,13 +126,14 @@ void bind_text(nb::module_& module) {
             "words",
             [](const BoundTfidf& self, In<std::uint8_t> buffer, In<std::int64_t> offsets, std::int32_t first,
                std::int32_t unknown, std::int64_t longest, int threads, nb::object progress) {
-                require(first >= 0 && longest >= 0, "numbers and lengths of words must not be negative");
+                const WordNumbers numbers{first, unknown, longest};
+                check(numbers, self.view());
                 PythonMonitor monitor(std::move(progress));
                 const Texts texts = texts_of(buffer, offsets);
                 WordRows rows;
                 {
                     nb::gil_scoped_release free;
-                    rows = word_rows(self.view(), texts, self.options.analysis, {first, unknown, longest}, threads,
+                    rows = word_rows(self.view(), texts, self.options.analysis, numbers, threads,
                                      &monitor);
                 }
                 return nb::make_tuple(give(std::move(rows.indptr)), give(std::move(rows.words)));

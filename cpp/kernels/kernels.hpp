@@ -1,6 +1,8 @@
 // The inner loops that are compiled once per instruction set (the .cpp files of this folder). All sets give the
 // same bits; ../simd.hpp chooses among them at run time.
 //
+// They trust every index in their arrays: LaneSolver and ClusterSums assert them before the call, in checked builds.
+//
 // Files of this folder use no library templates: the linker might use their code for other files.
 #pragma once
 

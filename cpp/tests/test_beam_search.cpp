@@ -31,7 +31,7 @@ int main() {
     const std::vector<std::int32_t> labels{30, 10, 20, 40};
     const std::vector<std::int64_t> wide{2, 4};
     const std::vector<Transform> hinge(2, Transform{});
-    const auto all = treetop::search({levels, hinge, wide, labels.data()}, queries, 1);
+    const auto all = treetop::search({levels, hinge, wide, labels}, queries, 1);
     // Row 0: cluster scores 1 and exp(-0.5^3); labels 10 (u = 1), 30 (u = .25), 20 (u = .75), 40 (u = 0).
     CHECK((all.indptr == std::vector<std::int64_t>{0, 4, 8}));
     CHECK((std::vector<std::int32_t>(all.ids.begin(), all.ids.begin() + 4) == std::vector<std::int32_t>{10, 20, 30, 40}));
@@ -42,7 +42,7 @@ int main() {
 
     // A beam of one leaves only the labels of the best cluster.
     const std::vector<std::int64_t> narrow{1, 4};
-    const auto few = treetop::search({levels, hinge, narrow, labels.data()}, queries, 2);
+    const auto few = treetop::search({levels, hinge, narrow, labels}, queries, 2);
     CHECK((few.indptr == std::vector<std::int64_t>{0, 2, 4}));
     CHECK(few.ids[0] == 10 && few.ids[1] == 30);
     CHECK(few.ids[2] == 20 && few.ids[3] == 40);  // the empty row follows the biases
@@ -58,7 +58,7 @@ int main() {
     start.indices = start_nodes.data();
     start.data = start_scores.data();
     const std::vector<std::int64_t> four{4};
-    const auto lower = treetop::search({std::span(levels).last(1), std::span(hinge).last(1), four, labels.data(), &start},
+    const auto lower = treetop::search({std::span(levels).last(1), std::span(hinge).last(1), four, labels, &start},
                                        queries, 1);
     CHECK((lower.indptr == std::vector<std::int64_t>{0, 4, 6}));
     CHECK(lower.ids[0] == 20 && std::abs(lower.scores[0] - std::exp(-0.015625)) < 1e-6);
@@ -68,19 +68,19 @@ int main() {
     CHECK(lower.ids[4] == 20 && std::abs(lower.scores[4] - 0.25 * std::exp(-0.015625)) < 1e-6);
 
     const std::vector<Transform> raw(2, Transform{Transform::Kind::raw, 1, false, false});
-    const auto plain = treetop::search({levels, raw, wide, nullptr}, queries, 1);
+    const auto plain = treetop::search({levels, raw, wide, {}}, queries, 1);
     CHECK((std::vector<std::int32_t>(plain.ids.begin(), plain.ids.begin() + 4) == std::vector<std::int32_t>{1, 2, 0, 3}));
     CHECK(plain.scores[0] == 1.0F && plain.scores[3] == 0.0F);
 
     const std::vector<Transform> noisy(2, Transform{Transform::Kind::sigmoid, 1, true, false});
-    const auto either = treetop::search({levels, noisy, wide, nullptr}, queries, 1);
+    const auto either = treetop::search({levels, noisy, wide, {}}, queries, 1);
     const double p = 1 / (1 + std::exp(-1.0));
     CHECK(std::abs(either.scores[0] - (1 - (1 - p) * (1 - p))) < 1e-6);
 
     // A weight that is not a number sends its label to the end.
     const TestLevel broken = bottom_of(std::nanf(""));
     const std::vector<Level> damaged{top.level, broken.level};
-    const auto rest = treetop::search({damaged, hinge, wide, labels.data()}, queries, 1);
+    const auto rest = treetop::search({damaged, hinge, wide, labels}, queries, 1);
     CHECK(rest.indptr[1] == 4 && rest.ids[3] == 10 && rest.scores[3] == 0.0F);
     return finish();
 }

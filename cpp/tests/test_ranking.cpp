@@ -13,6 +13,7 @@ int main() {
     const std::vector<float> first_scores{0.5F, 0.25F, 1.0F}, second_scores{1.0F, 0.5F};
     Csr first, second;
     first.rows = second.rows = 2;
+    first.cols = second.cols = 6;
     first.indptr = first_ptr.data();
     first.indices = first_ids.data();
     first.data = first_scores.data();

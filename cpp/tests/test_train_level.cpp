@@ -129,8 +129,8 @@ int main() {
     const std::vector<treetop::Level> levels{level.level};
     const std::vector<treetop::Transform> hinge(1);
     const std::vector<std::int64_t> beams{5};
-    const auto together = treetop::search({levels, hinge, beams, nullptr}, rows.source, 3);
-    const auto alone = treetop::search({levels, hinge, beams, nullptr}, rows.source, kDocuments);
+    const auto together = treetop::search({levels, hinge, beams, {}}, rows.source, 3);
+    const auto alone = treetop::search({levels, hinge, beams, {}}, rows.source, kDocuments);
     CHECK(together.ids == alone.ids && together.scores == alone.scores);
     return finish();
 }
