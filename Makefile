@@ -1,5 +1,6 @@
 # make demo    install into .venv, train on embedded data, label a few queries
 # make test    install what the tests need, check format, lint and types, run all tests
+# make attack  attack the core, the readers and the server for ATTACK_SECONDS (60) each: needs clang (see CONTRIBUTING.md)
 # make quick   the same without C++, browser, server processes and long trainings
 # make coverage     all tests, with the share of lines and branches that they run, into build/coverage
 # make docs    build the documentation site into build/site
@@ -17,7 +18,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 NATIVE := CMakeLists.txt pyproject.toml $(wildcard cpp/*.?pp cpp/*.py cpp/bindings/*.?pp cpp/kernels/*.?pp)
 
-.PHONY: demo test quick quick-tests coverage cpp-coverage stub docs browser screenshots bench bench-scale bench-serving format \
+.PHONY: demo test quick quick-tests coverage cpp-coverage attack fuzzers stub docs browser screenshots bench bench-scale bench-serving format \
     lint types cpp-test cpp-test-arm clean
 
 demo: $(VENV)/.installed
@@ -65,10 +66,11 @@ lint: $(VENV)/.installed-test
 types: $(VENV)/.installed-test
 	$(BIN)/mypy
 
+# Checked, and with sanitizers. Without optimisation it takes no longer to build than with it and without sanitizers.
 cpp-test: $(VENV)/.installed-test
-	$(CPP_TESTS) -B build/cpp-tests >/dev/null
+	$(CPP_TESTS) -B build/cpp-tests -DTREETOP_SANITIZE=ON -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0 >/dev/null
 	PATH="$(abspath $(BIN)):$$PATH" cmake --build build/cpp-tests
-	PATH="$(abspath $(BIN)):$$PATH" ctest --test-dir build/cpp-tests --output-on-failure
+	PATH="$(abspath $(BIN)):$$PATH" ctest --test-dir build/cpp-tests --parallel 2 --output-on-failure
 
 # The same tests with NEON kernels, for ARM processors; needs g++-aarch64-linux-gnu and qemu-user-static.
 cpp-test-arm: $(VENV)/.installed-test
@@ -77,6 +79,21 @@ cpp-test-arm: $(VENV)/.installed-test
 	    -DCMAKE_EXE_LINKER_FLAGS=-static -DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64-static >/dev/null
 	PATH="$(abspath $(BIN)):$$PATH" cmake --build build/cpp-tests-arm
 	PATH="$(abspath $(BIN)):$$PATH" ctest --test-dir build/cpp-tests-arm --output-on-failure
+
+# Every attack in bench/attacks, and the fuzzers of the core; ATTACK_OPTIONS="--only levels" runs some of them.
+ATTACK_SECONDS ?= 60
+FUZZ_CXX ?= clang++
+attack: fuzzers
+	$(BIN)/python bench/attacks/run.py --seconds $(ATTACK_SECONDS) $(ATTACK_OPTIONS)
+
+fuzzers: $(VENV)/.installed-test
+	@mkdir -p build && echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' | \
+	    $(FUZZ_CXX) -x c++ -fsanitize=fuzzer,address,undefined - -o build/has_libfuzzer 2>/dev/null || \
+	    { echo "the fuzzers need $(FUZZ_CXX) with libFuzzer and sanitizers: on Debian, apt-get install clang libclang-rt-14-dev (or that of your clang's version)" >&2; exit 1; }
+	PATH="$(abspath $(BIN)):$$PATH" cmake -S . -G Ninja -B build/attack -DTREETOP_LIBFUZZER=ON -DTREETOP_SANITIZE=ON \
+	    -DTREETOP_CHECKED=ON -DCMAKE_CXX_COMPILER=$(FUZZ_CXX) -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O1 \
+	    -DPython_EXECUTABLE="$(abspath $(BIN))/python" >/dev/null
+	PATH="$(abspath $(BIN)):$$PATH" cmake --build build/attack
 
 stub: $(VENV)/.installed
 	$(BIN)/python tools/write_stub.py

@@ -9,6 +9,7 @@ server's memory grows by more than 512 KB for each connection and 20 MB.
 from __future__ import annotations
 
 import contextlib
+import json
 import socket
 import sys
 import tempfile
@@ -36,19 +37,21 @@ def main() -> int:
         save_model(Path(place) / "model")
         with live(Path(place) / "model") as server:
             before = server.resident()
-            waited, peak = attack(server, chosen.connections, chosen.kilobytes * 1024, chosen.seconds)
+            waited, peak, tried = attack(server, chosen.connections, chosen.kilobytes * 1024, chosen.seconds)
     grown = peak - before
     print(
         f"{chosen.connections} connections, each with {chosen.kilobytes} KB of requests and no reader: for"
         f" {chosen.seconds:g} s another client waited at most {waited:.2f} s, and memory grew by"
         f" {grown / 1e6:.0f} MB.\n\n{provenance.measured([provenance.this_run()])}"
     )
-    return int(waited > PATIENCE_S or grown > 20e6 + chosen.connections * 512 * 1024)
+    failed = int(waited > PATIENCE_S or grown > 20e6 + chosen.connections * 512 * 1024)
+    print(json.dumps({"attack": "server: unread pipelined requests", "tried": tried, "failed": failed}))
+    return failed
 
 
-def attack(server: Live, connections: int, size: int, seconds: float) -> tuple[float, int]:
-    """Another client's longest wait, and the server's largest memory."""
-    waited, peak = 0.0, 0
+def attack(server: Live, connections: int, size: int, seconds: float) -> tuple[float, int, int]:
+    """Another client's longest wait, the server's largest memory, and how often they were measured."""
+    waited, peak, tried = 0.0, 0, 0
     sent = REQUEST * (size // len(REQUEST))
     with contextlib.ExitStack() as stack:
         for _ in range(connections):
@@ -62,8 +65,9 @@ def attack(server: Live, connections: int, size: int, seconds: float) -> tuple[f
             assert server.ask("GET", "/healthz", timeout=60)[0] == 200
             waited = max(waited, time.monotonic() - began)
             peak = max(peak, server.resident())
+            tried += 1
             time.sleep(0.1)
-    return waited, peak
+    return waited, peak, tried
 
 
 if __name__ == "__main__":

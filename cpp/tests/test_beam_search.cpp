@@ -3,6 +3,7 @@
 #include "plain_level.hpp"
 
 #include <cmath>
+#include <limits>
 #include <vector>
 
 using treetop::Level;
@@ -82,5 +83,17 @@ int main() {
     const std::vector<Level> damaged{top.level, broken.level};
     const auto rest = treetop::search({damaged, hinge, wide, labels}, queries, 1);
     CHECK(rest.indptr[1] == 4 && rest.ids[3] == 10 && rest.scores[3] == 0.0F);
+
+    // A level without nodes has no labels to give.
+    const TestLevel barren({0, 0}, {0, 0}, {}, {0}, {}, {}, {}, 2, true);
+    const auto nothing = treetop::search({{&barren.level, 1}, std::span(hinge).first(1), four, {}}, queries, 1);
+    CHECK((nothing.indptr == std::vector<std::int64_t>{0, 0, 0}));
+
+    // Scores to start from that no noisy-or can combine: 1 - (1 - 1)(1 + inf).
+    const std::vector<float> endless{-std::numeric_limits<float>::infinity(), 1.0F, 0.25F};
+    start.data = endless.data();
+    const std::vector<Transform> certain(1, Transform{Transform::Kind::hinge, 1, true, false});
+    const auto odd = treetop::search({std::span(levels).last(1), certain, four, labels, &start}, queries, 1);
+    for (const float score : odd.scores) CHECK(!std::isnan(score));
     return finish();
 }

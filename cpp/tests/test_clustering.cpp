@@ -135,6 +135,9 @@ int main() {
         }
         for (std::size_t p = 0; p + 1 < wide.offsets[2].size(); ++p) CHECK(wide.offsets[2][p + 1] - wide.offsets[2][p] > 1);
     }
+    // No feature that two items share.
+    const Matrix strangers{{0, 1, 2, 3, 4}, {0, 1, 2, 3}, {1.0F, 1.0F, 1.0F, 1.0F}, 4};
+    CHECK(is_permutation(treetop::balanced_clusters(strangers.view(), {2}, options).order));
     options.threads = 1;
     CHECK(is_permutation(treetop::unbalanced_clusters(huge.view(), 20, 10, 2, options).order));
     const Matrix nothing{{0, 0, 0, 0, 0}, {}, {}, 3};

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 using treetop::NeighbourIndex;
@@ -156,11 +157,23 @@ void test_votes() {
     CHECK((others.ids == std::vector<std::int32_t>{5, 3, 5, 7, 7, 3}));
 }
 
+// The scale of values this small is rounded: 190 / 127 of the smallest number is the smallest number itself.
+void test_denormal_values() {
+    const float least = std::numeric_limits<float>::denorm_min();
+    Matrix documents;
+    documents.cols = 8;
+    add_row(documents, {0, 1}, {190 * least, -190 * least});
+    for (int row = 0; row < 7; ++row) add_row(documents, {2}, {1.0F});
+    const auto owned = treetop::index_neighbours(documents.view(), 1);
+    CHECK((std::vector<std::int8_t>(owned.codes.begin(), owned.codes.begin() + 2) == std::vector<std::int8_t>{127, -127}));
+}
+
 }  // namespace
 
 int main() {
     test_against_brute_force();
     test_several_blocks();
     test_votes();
+    test_denormal_values();
     return finish();
 }

@@ -53,6 +53,21 @@ void the_last_features_are_dense_if_a_third_of_the_nodes_know_them() {
     CHECK(treetop::dense_features({offsets, chunks, features, rows, children, weights}, 25, true) == 0);
 }
 
+// Whatever the bytes of a level say, unpacking gives nodes and features that it has.
+void damaged_bytes_name_nothing_unknown() {
+    TestLevel level({0, 3}, {0, 3}, {0, 1, 4}, {0, 1, 2, 3}, {0, 1, 2}, {1.0F, 2.0F, 3.0F}, {}, 5, true);
+    for (std::size_t at = 0; at + treetop::Level::kSlack < level.packed.bytes.size(); ++at) {
+        const auto before = level.packed.bytes[at];
+        for (int byte = 0; byte < 0x100; ++byte) {
+            level.packed.bytes[at] = static_cast<std::uint8_t>(byte);
+            const auto triples = treetop::unpack(level.level);
+            for (const auto node : triples.nodes) CHECK(0 <= node && node < 3);
+            for (const auto feature : triples.features) CHECK(0 <= feature && feature < 5);
+        }
+        level.packed.bytes[at] = before;
+    }
+}
+
 }  // namespace
 
 int main() {
@@ -74,5 +89,6 @@ int main() {
     // More features than one bucket holds, all of them singles.
     round_trip(2, std::vector<std::int64_t>(5000, 1));
     the_last_features_are_dense_if_a_third_of_the_nodes_know_them();
+    damaged_bytes_name_nothing_unknown();
     return finish();
 }

@@ -2,6 +2,7 @@
 #include "ranking.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 using treetop::Csr;
@@ -42,5 +43,15 @@ int main() {
     const std::vector<Csr> alone{first};
     const std::vector<double> whole{1.0};
     CHECK((treetop::combine(alone, whole, 2, 1).ids == std::vector<std::int32_t>{3, 1, 2}));
+
+    // A sum that is not a number ranks last.
+    const std::vector<float> infinite{std::numeric_limits<float>::infinity(), 0.25F, 1.0F};
+    Csr odd = first;
+    odd.data = infinite.data();
+    const std::vector<Csr> twice{odd, odd};
+    const std::vector<double> against{1.0, -1.0};
+    const auto last = treetop::combine(twice, against, 10, 1);
+    CHECK((last.ids == std::vector<std::int32_t>{1, 3, 2}));
+    CHECK(last.scores[0] == 0.0F && last.scores[1] == -std::numeric_limits<float>::infinity());
     return finish();
 }

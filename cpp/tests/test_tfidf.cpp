@@ -82,5 +82,12 @@ int main() {
     CHECK(terms_of(one.model, trigrams) == terms_of(four.model, trigrams));
     CHECK(one.model.gram_slots == four.model.gram_slots && one.model.word_slots == four.model.word_slots);
     CHECK(one.rows.indices == four.rows.indices && one.rows.data == four.rows.data);
+
+    // Bytes that are not UTF-8 read as U+FFFD, whose three bytes take more room than they did.
+    const std::string bad(1000, '\xFF');
+    const treetop::Analysis blanks{Analyzer::blank, true, 1, 1, 1};
+    std::string replaced;
+    for (int i = 0; i < 1000; ++i) replaced += "\xEF\xBF\xBD";
+    CHECK((fitted_terms({bad}, blanks) == Terms{replaced}));
     return finish();
 }
