@@ -1,17 +1,17 @@
-"""Runs every attack for a bounded time, and prints a table of how often each was tried and how often it failed.
+"""Runs every attack for a bounded time, and prints how often each was tried and how often it failed.
 
     make attack [ATTACK_SECONDS=60]
     python bench/attacks/run.py [--seconds 60] [--fuzzers build/attack] [--only NAME …]
 
 An attack is
 
-- a fuzzer of the core: a program named ``fuzz_…`` in the folder ``--fuzzers``, which libFuzzer runs (cpp/fuzz); or
-- a script in this folder. It takes ``--seconds N``, tries its attack for about that long, prints as its last line a
-  JSON object ``{"attack": "what it attacks, in a few words", "tried": 1234, "failed": 0}`` with further fields as it
-  likes, and exits with code 0 if nothing failed.
+- a fuzzer of the core: a program named ``fuzz_…`` in the folder ``--fuzzers``, for libFuzzer (cpp/fuzz); or
+- a script in this folder. It takes ``--seconds N``, tries its attack for about that long, prints as its last
+  line a JSON object ``{"attack": "what it attacks, in a few words", "tried": 1234, "failed": 0}``, with further
+  fields as it likes, and exits with code 0 if nothing failed.
 
-What a fuzzer found stays in ``build/attack/found``; running the fuzzer with such a file repeats it. Once that is
-fixed, the file becomes a seed in ``cpp/fuzz/seeds``. Exits with code 1 if an attack failed or could not run.
+What a fuzzer found stays in ``build/attack/found``; the fuzzer repeats it if it is given such a file. Once that
+is fixed, the file becomes a seed in ``cpp/fuzz/seeds``. Exits with code 1 if an attack failed or could not run.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from common.options import parser_for
 
+HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 FUZZERS = ROOT / "build" / "attack"
 PATIENCE_S = 600.0
@@ -51,10 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = parser_for(__doc__)
     parser.add_argument("--seconds", type=float, default=60, help="for each attack")
     parser.add_argument("--fuzzers", type=Path, default=FUZZERS, help="folder of the fuzzers of the core")
-    parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="attacks with this in their name")
+    parser.add_argument(
+        "--only", nargs="*", default=[], metavar="NAME", help="attacks with this in their name"
+    )
     chosen = parser.parse_args(arguments)
     fuzzers = sorted(path for path in chosen.fuzzers.glob("fuzz_*") if path.is_file() and not path.suffix)
-    scripts = sorted(path for path in HERE.glob("*.py") if path != Path(__file__))
+    scripts = sorted(path for path in HERE.glob("*.py") if path.name != "run.py")
     attacks = [
         path
         for path in [*fuzzers, *scripts]
@@ -114,7 +116,7 @@ def run_script(script: Path, seconds: float) -> Outcome:
 
 
 def _run(command: list[str], seconds: float) -> tuple[int, str, float]:
-    """Exit code, output with errors before it, and how long it took."""
+    """Exit code, errors and then output, and how long it took."""
     began = time.monotonic()
     try:
         done = subprocess.run(
