@@ -57,6 +57,11 @@ Level checked_level(const LevelArrays& arrays, std::int64_t features, bool last)
     return level;
 }
 
+void check_parents(const Level& level, std::span<const std::int64_t> parents) {
+    const auto inside = [&](std::int64_t parent) { return 0 <= parent && parent < level.parents; };
+    require(std::ranges::all_of(parents, inside), "a parent is out of range");
+}
+
 void check(const PlainLevel& level, std::int64_t features) {
     check_features(features);
     require(ascending(level.offsets) && ascending(level.chunks) && ascending(level.rows),

@@ -19,6 +19,9 @@ struct LevelArrays {
 // hold is checked where it is read: damaged bytes give wrong scores, never an out-of-bounds access.
 Level checked_level(const LevelArrays& arrays, std::int64_t features, bool last);
 
+// Parents that unpack() is asked for.
+void check_parents(const Level& level, std::span<const std::int64_t> parents);
+
 // The same for weights as they are trained, and for what pack() is asked to do with them.
 void check(const PlainLevel& level, std::int64_t features);
 void check_packing(std::int64_t features, std::int64_t dense, bool coded, std::span<const float> codes);

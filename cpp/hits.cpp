@@ -4,11 +4,16 @@
 
 #include "csr_flaw.hpp"
 #include "parallel.hpp"
+#include "require.hpp"
 
 namespace treetop {
 
+void check(const Pattern& truth, const Pattern& predicted) {
+    require(truth.rows == predicted.rows, "truth and predictions have different numbers of rows");
+}
+
 std::vector<std::uint8_t> hits(const Pattern& truth, const Pattern& predicted, int threads) {
-    TREETOP_ASSERT(truth.rows == predicted.rows && sound(truth) && sound(predicted, Order::any));
+    TREETOP_ASSERT((check(truth, predicted), true) && sound(truth) && sound(predicted, Order::any));
     std::vector<std::uint8_t> right(static_cast<std::size_t>(predicted.nnz()));
     parallel_blocks(predicted.rows, 4096, threads, [&](std::int64_t begin, std::int64_t end, int) {
         for (std::int64_t i = begin; i < end; ++i) {

@@ -50,8 +50,7 @@ std::vector<Entry> entries_below(const Level& level, const Replacement& replacem
 void check(const Level& level, const Replacement& replacement, std::int64_t features) {
     check(replacement.trained, features);
     const auto& offsets = replacement.trained.offsets;
-    const auto inside = [&](std::int64_t parent) { return 0 <= parent && parent < level.parents; };
-    require(std::ranges::all_of(replacement.parents, inside), "a parent is out of range");
+    check_parents(level, replacement.parents);
     require(replacement.parents.size() + 1 == offsets.size(), "one chunk of new weights per parent is needed");
     require(static_cast<std::int64_t>(replacement.replaced.size()) == level.nodes(), "one mark per node is needed");
     require(static_cast<std::int64_t>(replacement.children.size()) == offsets.back(),

@@ -267,6 +267,14 @@ NeighbourIndex checked_index(const NeighbourArrays& arrays, std::int64_t feature
     return index;
 }
 
+void check(const Vote& options) {
+    require(options.neighbours >= 1 && options.labels >= 1, "neighbours and k must be at least 1");
+}
+
+void check(const NeighbourIndex& index, const Pattern& labels) {
+    require(labels.rows == index.documents, "labels and documents disagree");
+}
+
 OwnedNeighbourIndex index_neighbours(const Csr& documents, int threads, Monitor* monitor) {
     TREETOP_ASSERT(sound(documents));
     OwnedNeighbourIndex index;
@@ -356,7 +364,7 @@ Ranking nearest(const NeighbourIndex& index, const Csr& queries, std::int64_t co
 
 Ranking vote(const NeighbourIndex& index, const Pattern& labels, const Csr& queries, const Vote& options, int threads,
              Monitor* monitor) {
-    TREETOP_ASSERT(options.labels >= 1 && labels.rows == index.documents && sound(labels, Order::any));
+    TREETOP_ASSERT((check(options), check(index, labels), true) && sound(labels, Order::any));
     return for_each_query(index, queries, options.neighbours, options.skip_own, threads, monitor,
                           [&](const std::vector<Neighbour>& neighbours, Ranking& part) {
                               thread_local std::vector<Choice> choices;

@@ -84,9 +84,13 @@ struct Vote {
     bool skip_own = false;
 };
 
+// Throw std::invalid_argument where nearest() or vote() could not trust what they are given.
+void check(const Vote& options);
+void check(const NeighbourIndex& index, const Pattern& labels);
+
 // The best labels of each query's neighbours D, whose inner products are c_d:
 //     score(l) = sum of c_d^power over d in D with label l / sum of c_d^power over d in D
-// Trusted, too: `labels` has a row for each document.
+// Trusts what check() accepts, and an index and queries as nearest() does.
 Ranking vote(const NeighbourIndex& index, const Pattern& labels, const Csr& queries, const Vote& options, int threads,
              Monitor* monitor = nullptr);
 

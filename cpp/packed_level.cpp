@@ -322,8 +322,8 @@ Triples unpack(const Level& level) {
 
 Triples unpack(const Level& level, std::span<const std::int64_t> parents) {
     Triples triples;
+    TREETOP_ASSERT((check_parents(level, parents), true));
     for (const std::int64_t parent : parents) {
-        TREETOP_ASSERT(0 <= parent && parent < level.parents);
         unpack_table(level, parent, triples);
         const std::int64_t buckets = PackedChunk::count(level, parent);
         if (buckets == 0) continue;

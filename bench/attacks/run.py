@@ -6,12 +6,13 @@
 An attack is
 
 - a fuzzer of the core: a program named ``fuzz_…`` in the folder ``--fuzzers``, for libFuzzer (cpp/fuzz); or
-- a script in this folder. It takes ``--seconds N``, tries its attack for about that long, prints as its last
-  line a JSON object ``{"attack": "what it attacks, in a few words", "tried": 1234, "failed": 0}``, with further
-  fields as it likes, and exits with code 0 if nothing failed.
+- a script in this folder. It takes ``--seconds N`` and tries its attack for about that long. Its last line is
+  a JSON object ``{"attack": "what it attacks, in a few words", "tried": 1234, "failed": 0}``, with further
+  fields as it likes. Its exit code is 0 if nothing failed.
 
-What a fuzzer found stays in ``build/attack/found``; the fuzzer repeats it if it is given such a file. Once that
-is fixed, the file becomes a seed in ``cpp/fuzz/seeds``. Exits with code 1 if an attack failed or could not run.
+What a fuzzer found stays in ``build/attack/found``; the fuzzer repeats it if it is given such a file. Once
+that is fixed, the file becomes a seed in ``cpp/fuzz/seeds``. The exit code is 1 if an attack failed or could
+not run.
 """
 
 from __future__ import annotations

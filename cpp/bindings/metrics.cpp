@@ -10,7 +10,7 @@ void bind_metrics(nb::module_& module) {
            In<std::int32_t> indices, int threads) {
             const Pattern truth = pattern(truth_indptr, truth_indices, kAnyColumn, Order::ascending, threads);
             const Pattern predicted = pattern(indptr, indices, kAnyColumn, Order::any, threads);
-            require(truth.rows == predicted.rows, "truth and predictions have different numbers of rows");
+            check(truth, predicted);
             std::vector<std::uint8_t> right;
             {
                 nb::gil_scoped_release free;

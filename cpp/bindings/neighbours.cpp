@@ -21,14 +21,14 @@ public:
                                 span_of(rows), span_of(slots), span_of(row_codes), span_of(norms)},
                                features);
         labels_ = pattern(label_indptr, label_ids, labels, Order::any);
-        require(labels_.rows == index_.documents && labels_.nnz() == static_cast<std::int64_t>(label_ids.size()),
-                "labels and documents disagree");
+        check(index_, labels_);
+        require(labels_.nnz() == static_cast<std::int64_t>(label_ids.size()), "labels and documents disagree");
     }
 
     auto nearest(In<std::int64_t> indptr, In<std::int32_t> indices, In<float> data, std::int64_t count, bool skip_own,
                  int threads, nb::object progress) const {
         const Csr queries = csr(indptr, indices, data, index_.features, Order::ascending, threads);
-        require(count >= 1, "count must be at least 1");
+        check(Vote{.neighbours = count});
         PythonMonitor monitor(std::move(progress));
         Ranking ranking;
         {
@@ -41,12 +41,13 @@ public:
     auto vote(In<std::int64_t> indptr, In<std::int32_t> indices, In<float> data, std::int64_t neighbours, double power,
               std::int64_t k, bool skip_own, int threads, nb::object progress) const {
         const Csr queries = csr(indptr, indices, data, index_.features, Order::ascending, threads);
-        require(neighbours >= 1 && k >= 1, "neighbours and k must be at least 1");
+        const Vote options{neighbours, power, k, skip_own};
+        check(options);
         PythonMonitor monitor(std::move(progress));
         Ranking ranking;
         {
             nb::gil_scoped_release free;
-            ranking = treetop::vote(index_, labels_, queries, {neighbours, power, k, skip_own}, threads, &monitor);
+            ranking = treetop::vote(index_, labels_, queries, options, threads, &monitor);
         }
         return give_ranking(std::move(ranking));
     }

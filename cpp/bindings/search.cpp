@@ -3,7 +3,6 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -105,8 +104,7 @@ void bind_search(nb::module_& module) {
             "unpack",
             [](const BoundLevel& self, std::optional<In<std::int64_t>> parents) {
                 const auto chosen = parents ? span_of(*parents) : std::span<const std::int64_t>{};
-                const auto inside = [&](std::int64_t parent) { return 0 <= parent && parent < self.level().parents; };
-                require(std::all_of(chosen.begin(), chosen.end(), inside), "a parent is out of range");
+                check_parents(self.level(), chosen);
                 Triples triples;
                 {
                     nb::gil_scoped_release free;

@@ -44,14 +44,14 @@ void run(Input& input) {
     const Csr queries = entered(input, asked);
     const std::int64_t count = input.once_in(8) ? input.value<std::int64_t>() & std::numeric_limits<std::int64_t>::max()
                                                 : 1 + input.below(6);
-    if (count < 1) return;
+    check(Vote{.neighbours = count});
     const bool skip_own = input.once_in(2);
     const Ranking found = nearest(index, queries, count, skip_own, threads);
     for (const auto id : found.ids) EXPECT(0 <= id && id < index.documents);
 
     Matrix given = matrix_of(input, index.documents < 100 ? index.documents : 0, 6);
     const Pattern labels = entered(input, given, Order::any);
-    if (labels.rows != index.documents) return;
+    check(index, labels);
     const Vote options{count, double{input.number()}, 1 + input.below(4), skip_own};
     const Ranking votes = vote(index, labels, queries, options, threads);
     for (const auto id : votes.ids) EXPECT(0 <= id && id < labels.cols);
