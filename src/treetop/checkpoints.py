@@ -128,7 +128,11 @@ def keep(name: str | None, arrays: Mapping[str, npt.NDArray]) -> Mapping[str, np
 
 def _described(piece: Path) -> dict[str, list[int | str]]:
     """Size and checksum of every array."""
-    return {path.stem: [path.stat().st_size, file_digest(path)] for path in sorted(piece.glob("*.npy"))}
+    return {
+        path.stem: [path.stat().st_size, file_digest(path)]
+        for path in sorted(piece.glob("*.npy"))
+        if path.is_file()
+    }
 
 
 def _opened(piece: Path) -> dict[str, npt.NDArray]:

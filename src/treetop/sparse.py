@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import warnings
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -10,9 +12,10 @@ import numpy.typing as npt
 from scipy import sparse
 
 from . import _native
-from .arrays import UNREADABLE
-from .errors import DataError
+from .arrays import UNREADABLE, why
+from .errors import DataError, raise_machine_fault
 from .machine import thread_count
+from .regular_files import open_regular
 
 CsrArrays = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]
 """``indptr, indices, data`` as the native core takes them, with ascending indices in every row. Making a
@@ -26,15 +29,18 @@ def read_npz(path: str | os.PathLike[str]) -> Any:
     Shape, pointers and indices are checked; entries keep their order. Pickled objects are rejected.
     """
     try:
-        matrix = sparse.load_npz(path)  # allow_pickle is off
+        with warnings.catch_warnings(), open_regular(Path(path)) as file:
+            warnings.simplefilter("ignore")  # of shapes and types that are rejected next
+            matrix = sparse.load_npz(file)  # allow_pickle is off
         if matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
             raise ValueError(f"{matrix.ndim} dimensions, values of the type {matrix.dtype}")
         if flaw := sparse_flaw(matrix):
             raise ValueError(flaw)
         matrix = sparse.csc_matrix(matrix) if matrix.format == "csc" else sparse.csr_matrix(matrix)
     except UNREADABLE as error:
+        raise_machine_fault(error, path)
         raise DataError(
-            f"{path}: not a sparse matrix saved by scipy ({error}); write it with scipy.sparse.save_npz"
+            f"{path}: not a sparse matrix saved by scipy ({why(error)}); write it with scipy.sparse.save_npz"
         ) from None
     return matrix
 

@@ -15,10 +15,11 @@ from pathlib import Path
 import numpy as np
 
 from .. import __version__
-from ..arrays import write_array
+from ..arrays import UNREADABLE, read_array, write_array
 from ..data.files import Output
 from ..digests import digest_of, files_digest
 from ..errors import TreetopError
+from ..regular_files import read_regular
 from .runs import Conditions, Run
 from .variants import Variant
 
@@ -43,10 +44,10 @@ class RunFolder:
         if self.folder is None:
             return None
         try:
-            record = json.loads((self.folder / f"{name}.json").read_text("utf-8"))
-            ranked = np.load(self.folder / f"{name}.npy", allow_pickle=False)
+            record = json.loads(read_regular(self.folder / f"{name}.json"))
+            ranked = read_array(self.folder / f"{name}.npy")
             run = Run(**record, ranked=ranked)
-        except (OSError, ValueError, EOFError, TypeError):
+        except UNREADABLE:
             return None
         return run if ranked.ndim == 2 and ranked.dtype == np.int32 and len(ranked) == texts else None
 

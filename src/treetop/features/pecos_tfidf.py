@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from ..data.json_files import COPY_AGAIN, read_object
 from ..errors import ModelError, raise_machine_fault
+from ..regular_files import read_regular
 from ..strings import Strings
 from .tfidf import Tfidf, TfidfConfig
 
@@ -135,7 +136,7 @@ def _terms(path: Path, words: Mapping[int, str]) -> tuple[list[str], npt.NDArray
 def _lines(path: Path) -> list[tuple[int, str]]:
     """The lines after the first, which says how many there are, with their line numbers."""
     try:
-        *lines, rest = path.read_bytes().decode().split("\n")
+        *lines, rest = read_regular(path).decode().split("\n")
         if rest or int(lines[0]) != len(lines) - 1:
             raise ValueError("it does not have as many lines as its first line says")
     except (OSError, LookupError, ValueError) as error:

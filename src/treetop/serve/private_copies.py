@@ -25,7 +25,7 @@ import xxhash
 
 from ..errors import ModelError, TreetopError
 from ..store import MANIFEST, array_file, read_manifest
-from .regular_files import open_regular, read_regular
+from ..regular_files import open_regular, read_regular
 
 PREFIX = "treetop-serve-"
 ALIVE = "alive"

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError, raise_machine_fault
+from ..regular_files import read_regular
 from ..sparse import read_npz
 from ..strings import Strings
 from .chains import tree_of_chain
@@ -48,7 +49,7 @@ def read_tree(path: str | os.PathLike[str], labels: Strings, source: str = "the 
 
 def _chain_files(folder: Path) -> list[Path]:
     try:
-        length = json.loads((folder / _CHAIN).read_text("utf-8"))["len"]
+        length = json.loads(read_regular(folder / _CHAIN))["len"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
         raise_machine_fault(error, folder / _CHAIN)
         length = None

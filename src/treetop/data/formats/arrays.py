@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ...arrays import UNREADABLE, write_array
+from ...arrays import UNREADABLE, read_array, write_array
 from ...errors import DataError, raise_machine_fault
 from ...sparse import around, csr_arrays, structure_flaw
 from ...strings import Strings
@@ -199,10 +199,12 @@ class _Arrays:
         if not isinstance(file, str):
             raise self.damaged(f"no file is recorded for {name}")
         path = self._folder / file
-        if path.resolve().parent.parent != self._folder.resolve():
-            raise self.damaged(f"{name} points outside the folder")
         try:
-            array = np.load(path, mmap_mode="r", allow_pickle=False)
+            if path.resolve().parent.parent != self._folder.resolve():
+                raise self.damaged(f"{name} points outside the folder")
+            array = read_array(path, mapped=True)
+        except DataError:
+            raise
         except FileNotFoundError:
             raise DataError(f"{self._folder}: the file {file} is missing; {_CONVERT_AGAIN}") from None
         except UNREADABLE as error:

@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ...arrays import UNREADABLE
+from ...arrays import UNREADABLE, read_array, why
 from ...errors import DataError, raise_machine_fault
 from ...limits import ROWS, check_declared, check_decompressed
+from ...regular_files import open_regular
 from ...sparse import read_npz
 from ...units import counted
 from ..files import Input
@@ -59,7 +60,7 @@ def read_matrix(path: Path) -> sparse.csr_matrix:
 def _check_archive(path: Path) -> None:
     """Rejects sizes that only the file's directory or its ``shape`` has, before anything is unpacked."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_regular(path) as file, zipfile.ZipFile(file) as archive:
             unpacked = sum(member.file_size for member in archive.infolist())
         check_decompressed(unpacked, path.stat().st_size, str(path))
         with np.load(path, allow_pickle=False) as arrays:
@@ -123,10 +124,12 @@ def check_columns(path: Path, columns: int, others: Iterable[Path | None], what:
 
 def _dense(path: Path) -> npt.NDArray[Any]:
     try:
-        array: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+        array = read_array(path, mapped=True)
     except UNREADABLE as error:
         raise_machine_fault(error, path)
-        raise DataError(f"{path}: not an array saved by numpy ({error})") from None
+        raise DataError(
+            f"{path}: not an array saved by numpy ({why(error)}); write it with numpy.save"
+        ) from None
     if array.ndim != 2 or array.dtype.kind not in "fiub":
         raise DataError(
             f"{path}: has shape {array.shape} and type {array.dtype}; save a matrix of numbers with two"

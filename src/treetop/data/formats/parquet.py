@@ -71,7 +71,7 @@ def _read(name: str, file: Any, options: ReadOptions, size: int) -> Dataset:
     for batch in file.iter_batches(_BATCH, columns=columns.all):
         decoded += batch.nbytes
         check_decompressed(decoded, size, name)
-        values = {column: _values(batch.column(column)) for column in columns.all}
+        values = {column: _values(batch.column(column), column, name) for column in columns.all}
         for at in range(batch.num_rows):
             row += 1
             examples.append(
@@ -137,9 +137,17 @@ def _is(kind: Any, name: str) -> bool:
     return check is not None and bool(check(kind))
 
 
-def _values(column: Any) -> list[Any]:
+def _values(column: Any, name: str, file: str) -> list[Any]:
     """The values as Python objects, bytes as text."""
-    return [_text_of(value) for value in column.to_pylist()]
+    try:
+        values = column.to_pylist()
+    except UnicodeDecodeError:
+        raise
+    except (ValueError, OverflowError) as error:  # times that Python does not have
+        raise DataError(
+            f"{file}: column {name!r} has a value that cannot be read ({error}); write strings or numbers"
+        ) from None
+    return list(map(_text_of, values))
 
 
 def _text_of(value: Any) -> Any:
