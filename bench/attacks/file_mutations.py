@@ -1,7 +1,7 @@
-"""Seeded mutations of files: of their bytes, and of what is inside text, JSON, arrays, archives and streams.
+"""Seeded mutations of files: of their bytes, and of what is inside text, JSON, arrays, archives, streams.
 
-A case is a mapping of names to contents, the files of one folder. A content that is an `Odd` is something else
-in place of a file. All randomness comes from the `random.Random` that is passed in.
+A case is a mapping of names to contents, the files of one folder. A content that is an `Odd` is something
+else in place of a file. All randomness comes from the `random.Random` that is passed in.
 """
 
 from __future__ import annotations
@@ -44,24 +44,87 @@ Case = dict[str, Content]
 NUMBERS = (
     *("0", "-0", "1", "-1", "2", "7", "255", "256", "65536", "2147483647", "2147483648", "-2147483649"),
     *("4294967296", "9223372036854775807", "9223372036854775808", "1e2", "1e38", "1e39", "1e308", "1e400"),
-    *("-1e400", "1e-400", "0.1", "-0.5", ".", "-", "+", "nan", "inf", "-inf", "Infinity", "NaN", "0x10", "1_0"),
+    *(
+        "-1e400",
+        "1e-400",
+        "0.1",
+        "-0.5",
+        ".",
+        "-",
+        "+",
+        "nan",
+        "inf",
+        "-inf",
+        "Infinity",
+        "NaN",
+        "0x10",
+        "1_0",
+    ),
     *("٣", "１", "00000000001", "9" * 400, "9" * 5000),
 )
 """Numbers and what readers may take for one."""
 TOKENS = (
-    *("", " ", "\t", "\t\t", "\n", "\r", "\r\n", "\n\n", ",", ";", "|", ":", "::", "::2.0", "::nan", "::1e999"),
+    *(
+        "",
+        " ",
+        "\t",
+        "\t\t",
+        "\n",
+        "\r",
+        "\r\n",
+        "\n\n",
+        ",",
+        ";",
+        "|",
+        ":",
+        "::",
+        "::2.0",
+        "::nan",
+        "::1e999",
+    ),
     *('"', '""', "'", "\\", "[", "]", "{", "}", "<", ">", "<a>", "__label__", "__label__x ", "#", "=", "\0"),
     *("\ufeff", "\u2028", "\u0085", "\u00a0", "\x1b[2J", "\x7f", "\ud83d\ude00", "é", "ß", "İ", "\U0010ffff"),
     *("null", "true", "[]", "{}", "text", "labels", "id", "0:1", "1:", ":1", "0:0", "3:1e39", "a b", "a\tb"),
 )
 RAW = (
     *(b"\xff", b"\xfe", b"\xff\xfe", b"\xef\xbb\xbf", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80"),
-    *(b"\x00", b"\x00" * 64, b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\x00", b"BZh91AY&SY", b"PAR1", b"PK\x03\x04"),
+    *(
+        b"\x00",
+        b"\x00" * 64,
+        b"\x1f\x8b",
+        b"\x28\xb5\x2f\xfd",
+        b"\xfd7zXZ\x00",
+        b"BZh91AY&SY",
+        b"PAR1",
+        b"PK\x03\x04",
+    ),
 )
 JSON_TEXTS = (
     *('"\\ud800"', '"\\udfff\\ud800"', '"\\u0000"', '"\\u001b[31m"', "1e999", "-1e999", "NaN", "-Infinity"),
-    *("9" * 400, "9" * 5000, "-" + "9" * 400, "[" * 3000, '{"a":' * 3000, '{"a": 1, "a": 2}', "true", "null", "[]"),
-    *("{}", '""', "[null]", "[[]]", '["a", "a"]', '["a", 1, 1.5]', "[1e999]", "0", "-1", "1.5", "1" + "0" * 20),
+    *(
+        "9" * 400,
+        "9" * 5000,
+        "-" + "9" * 400,
+        "[" * 3000,
+        '{"a":' * 3000,
+        '{"a": 1, "a": 2}',
+        "true",
+        "null",
+        "[]",
+    ),
+    *(
+        "{}",
+        '""',
+        "[null]",
+        "[[]]",
+        '["a", "a"]',
+        '["a", 1, 1.5]',
+        "[1e999]",
+        "0",
+        "-1",
+        "1.5",
+        "1" + "0" * 20,
+    ),
 )
 """Values that a JSON writer would hardly make, but a parser may take."""
 _NUMBER = re.compile(rb"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
@@ -152,7 +215,9 @@ class Mutator:
                 return b""
             case 6:
                 size = rng.choice("BHIQ")
-                number = rng.choice((0, 1, 127, 128, 255, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**63, 2**64 - 1))
+                number = rng.choice(
+                    (0, 1, 127, 128, 255, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**63, 2**64 - 1)
+                )
                 packed = struct.pack(f"<{size}", number & ((1 << (8 * struct.calcsize(size))) - 1))
                 return content[:at] + packed + content[at + len(packed) :]
         return content[:at] + rng.choice(RAW) + content[at:]
@@ -194,7 +259,7 @@ class Mutator:
         return b"\n".join(lines)[: 16 * self._largest]
 
     def _json(self, line: bytes) -> bytes:
-        """A JSON text with one value replaced, removed or wrapped; any other text unchanged but for a token."""
+        """A JSON text with one value replaced, removed or wrapped; any other text with a token in it."""
         rng = self.rng
         try:
             value = json.loads(line)
@@ -205,7 +270,9 @@ class Mutator:
         places: list[tuple[Any, Any]] = [(holder, 0)]
         for box, key in places:
             inside = box[key]
-            keys = inside if isinstance(inside, dict) else range(len(inside)) if isinstance(inside, list) else ()
+            keys = (
+                inside if isinstance(inside, dict) else range(len(inside)) if isinstance(inside, list) else ()
+            )
             places.extend((inside, inner) for inner in list(keys)[:50])
         box, key = rng.choice(places)
         mark = "\x02here\x02"
@@ -246,7 +313,9 @@ class Mutator:
             array = array.copy()
             flat = array.reshape(-1)
             for _ in range(rng.choice((1, 1, 2, 5))):
-                value = rng.choice((0, 1, -1, 2, 5, 100, 2**31 - 1, 2**31, -(2**31), 2**40, 2**62, 1e39, np.nan, np.inf))
+                value = rng.choice(
+                    (0, 1, -1, 2, 5, 100, 2**31 - 1, 2**31, -(2**31), 2**40, 2**62, 1e39, np.nan, np.inf)
+                )
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     flat[rng.randrange(array.size)] = np.asarray(value).astype(array.dtype)
@@ -256,7 +325,9 @@ class Mutator:
                 array = array.astype(rng.choice(("i1", "i4", "i8", "u8", "f2", "f4", "f8", "?", ">i4", "c8")))
         if draw == 5 and array.ndim:
             rows = np.arange(array.shape[0])
-            array = rng.choice((array[:-1], np.concatenate([array, array]), array[rows[::-1]], array[..., None]))
+            array = rng.choice(
+                (array[:-1], np.concatenate([array, array]), array[rows[::-1]], array[..., None])
+            )
         return npy(array)
 
     def _zip(self, content: bytes, depth: int) -> bytes:
@@ -272,7 +343,15 @@ class Mutator:
             del members[name]
         elif draw < 0.9:
             members[rng.choice([*members, "x.npy", "../up.npy", "shape", "format.npy"])] = members[name]
-        packing = rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2))
+        packing = rng.choice(
+            (
+                zipfile.ZIP_STORED,
+                zipfile.ZIP_STORED,
+                zipfile.ZIP_DEFLATED,
+                zipfile.ZIP_LZMA,
+                zipfile.ZIP_BZIP2,
+            )
+        )
         packed = zip_of(members, packing)
         if draw >= 0.95 and (at := packed.rfind(b"PK\x01\x02")) >= 0:  # sizes in the directory
             at += rng.choice((16, 20, 24, 28, 42))

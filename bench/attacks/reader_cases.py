@@ -14,16 +14,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from file_mutations import Case, npy, zip_of
 from scipy import sparse
 
 import treetop
+from file_mutations import Case, npy, zip_of
 from treetop import Dataset, Strings
 from treetop.data import write
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
-TEXTS = ["flour and yeast", "wind, anchor; sail", 'a "rook" takes', "snow\u00e9 \u2603 \U0001f3bf", "", "soil 12:0.5"]
+TEXTS = [
+    "flour and yeast",
+    "wind, anchor; sail",
+    'a "rook" takes',
+    "snow\u00e9 \u2603 \U0001f3bf",
+    "",
+    "soil 12:0.5",
+]
 LABELS = [["baking", "x"], ["sailing"], ["chess", "a b"], [], ["x"], ["baking", "chess"]]
 WORDS = ["baking", "chess", "sailing", "x"]
 """Labels without white space."""
@@ -50,7 +57,9 @@ def written(dataset: Dataset, name: str, **options: Any) -> Case:
 def folder_case(folder: Path) -> Case:
     """All files of a folder."""
     return {
-        str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
     }
 
 
@@ -77,7 +86,10 @@ def tables(suffix: str, separator: str) -> list[Case]:
     plain = ["1,red boots,a b", "2,sugar bowl,c", "12,x,d"]
     return [
         written(texts_with_labels(LABELS), f"a.{suffix}"),
-        *({f"a.{suffix}": lines(*(row.replace(",", separator) for row in each))} for each in (rows, arrays, plain)),
+        *(
+            {f"a.{suffix}": lines(*(row.replace(",", separator) for row in each))}
+            for each in (rows, arrays, plain)
+        ),
     ]
 
 
@@ -90,7 +102,10 @@ def libsvm() -> Case:
 
 
 def libmultilabel() -> list[Case]:
-    return [{"a.txt": lines("1\tx y\tred boots", "2\tz\tsugar", "3\t\tbowl")}, {"a.txt": lines("x y\tred boots", "z\tb")}]
+    return [
+        {"a.txt": lines("1\tx y\tred boots", "2\tz\tsugar", "3\t\tbowl")},
+        {"a.txt": lines("x y\tred boots", "z\tb")},
+    ]
 
 
 def labels_and_names() -> Case:
@@ -113,7 +128,13 @@ def splits() -> Case:
 def repository() -> list[Case]:
     X, Y = lines("3 4", "0:1 3:0.5", "", "2:1e-2"), lines("3 2", "0:1", "1:1", "0:1 1:0.5")
     examples = [
-        {"uid": f"B{row}", "title": "t", "content": "c", "target_ind": [row % 2], "target_rel": [1.0 - row / 4]}
+        {
+            "uid": f"B{row}",
+            "title": "t",
+            "content": "c",
+            "target_ind": [row % 2],
+            "target_rel": [1.0 - row / 4],
+        }
         for row in range(3)
     ]
     named = {"uid": "L", "title": "label"}
@@ -146,12 +167,23 @@ def pecos() -> list[Case]:
     own |= {"labels.txt": lines("a", "b", "c", "d"), "output-items.txt": lines("A", "B", "C", "D")}
     R = data.Y.copy()
     R.data[:] = 0.5
-    held = {"Y.trn.npz": own["Y.trn.npz"], "X.trn.txt": own["X.trn.txt"], "label_map.txt": lines("A", "B", "C", "\u00e9")}
+    held = {
+        "Y.trn.npz": own["Y.trn.npz"],
+        "X.trn.txt": own["X.trn.txt"],
+        "label_map.txt": lines("A", "B", "C", "\u00e9"),
+    }
     return [
         own | {"R.trn.npz": npz(R), "filter_labels_train.txt": lines("0 1")},
         held | {"tfidf-attnxml/X.trn.npz": npz(data.X), "other/X.trn.npz": npz(data.X.tocsc())},
-        {"X.trn.npy": npy(data.X.toarray()), "Y.trn.npz": npz(data.Y.tocoo()), "X.tst.npy": npy(data.X.toarray())},
-        {"X.trn.npy": npy(np.asfortranarray(data.X.toarray())), "Y.trn.npy": npy(data.Y.toarray().astype("?"))},
+        {
+            "X.trn.npy": npy(data.X.toarray()),
+            "Y.trn.npz": npz(data.Y.tocoo()),
+            "X.tst.npy": npy(data.X.toarray()),
+        },
+        {
+            "X.trn.npy": npy(np.asfortranarray(data.X.toarray())),
+            "Y.trn.npy": npy(data.Y.toarray().astype("?")),
+        },
         {"X.trn.npz": npz(data.X.tobsr((2, 5))), "Y.trn.npz": npz(data.Y.todia())},
     ]
 
@@ -187,7 +219,8 @@ def raw_texts() -> list[Case]:
     texts = {"train_raw_texts.txt": lines("a", "b", "c")}
     X, Y = sparse.eye(3, 4, format="csr", dtype=np.float32), sparse.eye(3, 2, format="csr", dtype=np.float32)
     return [
-        texts | {"train_labels.txt": lines("x y", "", "z::0.5"), "train_v1.txt": lines("0 0:1", "1 3:2", "0 1:1")},
+        texts
+        | {"train_labels.txt": lines("x y", "", "z::0.5"), "train_v1.txt": lines("0 0:1", "1 3:2", "0 1:1")},
         texts | {"Y.trn.npz": npz(Y), "X.trn.npz": npz(X)},
         {"test_texts.txt": lines("a"), "test_labels.txt": lines("x"), "test.txt": lines("1 2 1", "0 0:1")},
     ]
@@ -206,15 +239,28 @@ def odd_parquet(rng: random.Random) -> Case:
     rows = rng.choice((0, 1, 3, 50))
     makers: list[Callable[[], Any]] = [
         lambda: pyarrow.array([rng.choice(("a", "b;c", "", None, "\ud7ff", "[1]")) for _ in range(rows)]),
-        lambda: pyarrow.array([rng.choice((["a"], ["a", "b"], [], None)) for _ in range(rows)], pyarrow.list_(pyarrow.string())),
-        lambda: pyarrow.array([rng.choice(([1], [2, None], None)) for _ in range(rows)], pyarrow.list_(pyarrow.int64())),
-        lambda: pyarrow.array([rng.choice((1.0, -1.0, 1e300, float("nan"), None)) for _ in range(rows)], pyarrow.float64()),
+        lambda: pyarrow.array(
+            [rng.choice((["a"], ["a", "b"], [], None)) for _ in range(rows)], pyarrow.list_(pyarrow.string())
+        ),
+        lambda: pyarrow.array(
+            [rng.choice(([1], [2, None], None)) for _ in range(rows)], pyarrow.list_(pyarrow.int64())
+        ),
+        lambda: pyarrow.array(
+            [rng.choice((1.0, -1.0, 1e300, float("nan"), None)) for _ in range(rows)], pyarrow.float64()
+        ),
         lambda: pyarrow.array([rng.choice((0, 1, -5, 2**62, None)) for _ in range(rows)], pyarrow.int64()),
         lambda: pyarrow.array([rng.choice((b"a", b"\xff", None)) for _ in range(rows)], pyarrow.binary()),
-        lambda: pyarrow.array([rng.choice(({"a": 1}, None)) for _ in range(rows)], pyarrow.struct([("a", pyarrow.int32())])),
-        lambda: pyarrow.array([rng.choice(([("k", 1)], None)) for _ in range(rows)], pyarrow.map_(pyarrow.string(), pyarrow.int32())),
+        lambda: pyarrow.array(
+            [rng.choice(({"a": 1}, None)) for _ in range(rows)], pyarrow.struct([("a", pyarrow.int32())])
+        ),
+        lambda: pyarrow.array(
+            [rng.choice(([("k", 1)], None)) for _ in range(rows)],
+            pyarrow.map_(pyarrow.string(), pyarrow.int32()),
+        ),
         lambda: pyarrow.array([[["a"], None]] * rows, pyarrow.list_(pyarrow.list_(pyarrow.string()))),
-        lambda: pyarrow.array([rng.choice((0, 1, None)) for _ in range(rows)], pyarrow.timestamp("ns", tz="UTC")),
+        lambda: pyarrow.array(
+            [rng.choice((0, 1, None)) for _ in range(rows)], pyarrow.timestamp("ns", tz="UTC")
+        ),
         lambda: pyarrow.array([2**62] * rows, pyarrow.timestamp("s")),
         lambda: pyarrow.array([2**62] * rows, pyarrow.duration("s")),
         lambda: pyarrow.array([-(2**31)] * rows, pyarrow.date32()),
@@ -224,12 +270,19 @@ def odd_parquet(rng: random.Random) -> Case:
         lambda: pyarrow.array([b"ab"] * rows, pyarrow.binary(2)),
         lambda: pyarrow.array([["a", "b"]] * rows, pyarrow.list_(pyarrow.string(), 2)),
     ]
-    names = [rng.choice(("text", "labels", "text", "labels", "id", "title", "")) for _ in range(rng.randrange(5))]
+    names = [
+        rng.choice(("text", "labels", "text", "labels", "id", "title", "")) for _ in range(rng.randrange(5))
+    ]
     columns = [rng.choice(makers[:2] * 4 + makers)() for _ in range(len(names) + 2)]
     file = io.BytesIO()
     try:
         table = pyarrow.table(columns, names=["text", "labels", *names])
-        parquet.write_table(table, file, compression=rng.choice(("none", "snappy", "zstd")), row_group_size=rng.choice((1, 100)))
+        parquet.write_table(
+            table,
+            file,
+            compression=rng.choice(("none", "snappy", "zstd")),
+            row_group_size=rng.choice((1, 100)),
+        )
     except (pyarrow.ArrowException, ValueError, OverflowError):  # a type that Parquet does not have
         return {"a.parquet": b"PAR1PAR1"}
     return {"a.parquet": file.getvalue()}
@@ -239,7 +292,10 @@ def predictions() -> list[Case]:
     found = treetop.Predictions.from_csr(np.arange(12).reshape(3, 4) / 12, WORDS)
     text = io.StringIO()
     found.write(text)
-    return [{"a.jsonl": text.getvalue().encode()}, {"a.jsonl": lines('{"labels": []}', '{"labels": [{"label": "x", "score": -1e30}]}')}]
+    return [
+        {"a.jsonl": text.getvalue().encode()},
+        {"a.jsonl": lines('{"labels": []}', '{"labels": [{"label": "x", "score": -1e30}]}')},
+    ]
 
 
 def trees() -> list[Case]:
@@ -247,7 +303,11 @@ def trees() -> list[Case]:
     return [
         {"t.tsv": lines("baking\tgames", "chess\tgames", "sailing\tall", "x\tgames", "games\tall", "all\t")},
         {"t.npz": npz(C.tocsc())},
-        {"t/config.json": b'{"len": 2}', "t/C0.npz": npz(sparse.csc_matrix(np.ones((2, 1)))), "t/C1.npz": npz(C)},
+        {
+            "t/config.json": b'{"len": 2}',
+            "t/C0.npz": npz(sparse.csc_matrix(np.ones((2, 1)))),
+            "t/C1.npz": npz(C),
+        },
     ]
 
 
@@ -256,7 +316,10 @@ def word_vectors() -> list[Case]:
     return [
         {"v.txt": lines(*rows)},
         {"v.txt": lines("4 3", *rows)},
-        {"v.safetensors": tensors(np.arange(9, dtype=np.float32).reshape(3, 3)), "vocab.txt": lines("flour", "yeast", "wind")},
+        {
+            "v.safetensors": tensors(np.arange(9, dtype=np.float32).reshape(3, 3)),
+            "vocab.txt": lines("flour", "yeast", "wind"),
+        },
         {
             "v.safetensors": tensors(np.arange(9, dtype=np.float16).reshape(3, 3), "F16"),
             "tokenizer.json": b'{"model": {"vocab": {"flour": 0, "yeast": 1, "wind": 2}}}',
@@ -266,7 +329,9 @@ def word_vectors() -> list[Case]:
 
 def tensors(array: Any, kind: str = "F32") -> bytes:
     body = array.tobytes()
-    header = json.dumps({"table": {"dtype": kind, "shape": array.shape, "data_offsets": [0, len(body)]}}).encode()
+    header = json.dumps(
+        {"table": {"dtype": kind, "shape": array.shape, "data_offsets": [0, len(body)]}}
+    ).encode()
     return struct.pack("<Q", len(header)) + header + body
 
 
@@ -276,7 +341,23 @@ def feedback() -> list[Case]:
 
 def odd_feedback(rng: random.Random) -> Case:
     """A database with any values in its columns."""
-    values = ("", "[]", '["a"]', "{}", "null", "3", '[1, null]', '[["a"]]', "[" * 3000, "9" * 5000, None, 7, 1.5, b"\xff", '["\\ud800"]')
+    values = (
+        "",
+        "[]",
+        '["a"]',
+        "{}",
+        "null",
+        "3",
+        "[1, null]",
+        '[["a"]]',
+        "[" * 3000,
+        "9" * 5000,
+        None,
+        7,
+        1.5,
+        b"\xff",
+        '["\\ud800"]',
+    )
     rows = [tuple(rng.choice(values) for _ in range(4)) for _ in range(rng.choice((0, 1, 3)))]
     return {"f.sqlite": database(("text", '["x"]', "[]", "[]"), *rows)}
 
@@ -287,7 +368,8 @@ def database(*rows: tuple[Any, ...]) -> bytes:
         path = Path(folder) / "f.sqlite"
         connection = sqlite3.connect(path)
         connection.execute(
-            "CREATE TABLE feedback (id INTEGER PRIMARY KEY, created REAL, model, text, accepted, rejected, added)"
+            "CREATE TABLE feedback"
+            " (id INTEGER PRIMARY KEY, created REAL, model, text, accepted, rejected, added)"
         )
         for row in rows:
             connection.execute("INSERT INTO feedback VALUES (NULL, 0, 'm', ?, ?, ?, ?)", row)
@@ -302,14 +384,23 @@ def kept_run() -> Case:
         **{"predict_milliseconds": 1.0, "bytes": 10, "gpu_bytes": 0, "parameters": None, "epochs": []},
         **{"best_epoch": None, "device": None, "precision": None, "threads": 1, "jobs": 1, "treetop": "0"},
     }
-    return {"run.json": json.dumps(record).encode(), "run.npy": npy(np.array([[0, 1], [2, -1], [3, 0]], np.int32))}
+    return {
+        "run.json": json.dumps(record).encode(),
+        "run.npy": npy(np.array([[0, 1], [2, -1], [3, 0]], np.int32)),
+    }
 
 
 def reproduced() -> Case:
-    parts = {"indptr": np.array([0, 2, 3]), "indices": np.array([0, 2, 1], np.int32), "scores": np.array([0.9, 0.5, 0.1], np.float32)}
+    parts = {
+        "indptr": np.array([0, 2, 3]),
+        "indices": np.array([0, 2, 1], np.int32),
+        "scores": np.array([0.9, 0.5, 0.1], np.float32),
+    }
     return {
         "member.json": b'{"seed": "1", "linear.cost": "2.0"}',
-        "member.npz": zip_of({f"{name}.npy": npy(part) for name, part in {**parts, "seconds": np.array(1.5)}.items()}),
+        "member.npz": zip_of(
+            {f"{name}.npy": npy(part) for name, part in {**parts, "seconds": np.array(1.5)}.items()}
+        ),
         "encoder/config.json": b'{"hidden_size": 768, "num_hidden_layers": 12, "vocab_size": 30522}',
     }
 
@@ -320,7 +411,11 @@ def pieces() -> Case:
 
         with checkpoints.keeping(folder, resume=False):
             checkpoints.keep("piece", {"a": np.arange(5), "b": np.zeros((2, 2), np.float32)})
-            return {name: content for name, content in folder_case(Path(folder)).items() if name.startswith("piece/")}
+            return {
+                name: content
+                for name, content in folder_case(Path(folder)).items()
+                if name.startswith("piece/")
+            }
 
 
 def pecos_models() -> list[Case]:

@@ -1,11 +1,11 @@
-"""Fuzzes all readers of files: mutated files must lead to a result or to one sentence, never to anything else.
+"""Fuzzes all readers of files: a mutated file must lead to a result or to one sentence, to nothing else.
 
     python bench/attacks/readers.py [--seconds 300] [--doors csv,parquet] [--engine atheris|random] [--seed 0]
     python bench/attacks/readers.py --replay build/attacks/readers/csv-0123456789abcdef
 
-The engine atheris follows which lines of treetop run (pip install 'treetop-xmc[attack]'); random does without.
-Each reader is attacked in a process of its own, so that a crash of native code counts as a failure. Inputs that
-fail are kept in build/attacks/readers.
+The engine atheris follows which lines of treetop run (pip install 'treetop-xmc[attack]'); random does not.
+Each reader is attacked in a process of its own, so that a crash of native code counts as a failure. Inputs
+that fail are kept in build/attacks/readers.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ SHOWN = 5
 def main() -> int:
     parser = parser_for(__doc__)
     parser.add_argument("--seconds", type=float, default=300, help="for all readers together")
-    parser.add_argument("--tries", type=int, help="inputs of each reader, instead of seconds; engine random only")
+    parser.add_argument(
+        "--tries", type=int, help="inputs of each reader, instead of seconds; engine random only"
+    )
     parser.add_argument("--doors", help="names of readers, separated by commas; default: all")
     parser.add_argument("--engine", choices=("atheris", "random"), default="atheris")
     parser.add_argument("--seed", type=int, default=0)
@@ -166,9 +168,15 @@ def attack(door: Any, share: Share, engine: Callable[[Attack, Share], None]) -> 
             tally.add(tried=1, failed=1)
             current = folder / "current"
             attacked = Attack(door, folder, tally)
-            attacked.report(current.read_bytes() if current.exists() else b"", f"the process ended with {status}")
+            attacked.report(
+                current.read_bytes() if current.exists() else b"", f"the process ended with {status}"
+            )
             crashes += 1
-            if crashes == CRASHES or time.monotonic() >= deadline or (share.tries is not None and tally.counts[0] >= share.tries):
+            if (
+                crashes == CRASHES
+                or time.monotonic() >= deadline
+                or (share.tries is not None and tally.counts[0] >= share.tries)
+            ):
                 break
     tried, failed = tally.counts
     return {"attack": f"readers/{door.name}", "tried": tried, "failed": failed}
@@ -181,7 +189,7 @@ def _folder() -> Iterator[Path]:
 
 
 def _in_child(action: Callable[[], None]) -> int:
-    """The exit status of a forked process that does something; the negative number of the signal that ended it."""
+    """The exit status of a forked process, or the negative number of the signal that ended it."""
     sys.stdout.flush()
     sys.stderr.flush()
     child = os.fork()
@@ -219,7 +227,9 @@ def _at_random(attacked: Attack, share: Share) -> None:
     number = 0
     while number < share.tries if share.tries is not None else time.monotonic() < end:
         rng = random.Random(f"{share.seed} {attacked.door.name} {number}")
-        case = pool[number] if number < len(attacked.door.pool) else attacked.door.mutated(rng.choice(pool), rng)
+        case = (
+            pool[number] if number < len(attacked.door.pool) else attacked.door.mutated(rng.choice(pool), rng)
+        )
         attacked.try_case(case)
         if rng.random() < 0.02:
             pool.append(case)
@@ -251,10 +261,21 @@ def _with_atheris(attacked: Attack, share: Share) -> None:
     for number, case in enumerate(pool):
         (corpus / str(number)).write_bytes(mutations.packed(case))
     options = [
-        *("-verbosity=0", "-print_final_stats=0", f"-max_total_time={max(int(share.seconds), 1)}", "-max_len=200000"),
-        *(f"-seed={share.seed + 1}", "-rss_limit_mb=0", "-timeout=0", f"-artifact_prefix={attacked.folder}/", "-len_control=0"),
+        *(
+            "-verbosity=0",
+            "-print_final_stats=0",
+            f"-max_total_time={max(int(share.seconds), 1)}",
+            "-max_len=200000",
+        ),
+        *(
+            f"-seed={share.seed + 1}",
+            "-rss_limit_mb=0",
+            "-timeout=0",
+            f"-artifact_prefix={attacked.folder}/",
+            "-len_control=0",
+        ),
     ]
-    with open(os.devnull, "w") as quiet:
+    with Path(os.devnull).open("w") as quiet:
         os.dup2(quiet.fileno(), 1)
     atheris.Setup([sys.argv[0], *options, str(corpus)], try_input, custom_mutator=mutate)
     atheris.Fuzz()

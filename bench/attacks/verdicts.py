@@ -1,4 +1,4 @@
-"""Whether the outcome of reading a case is permitted: a result, or one sentence that says what is wrong where.
+"""Whether the outcome of reading a case is permitted: a result, or a sentence that says what is wrong where.
 
 Anything else is a failure: another exception, a crash, a warning of numpy, a message without the file's name,
 with line breaks or control characters, more than `SECONDS`, or more memory than `limit_memory` permits.
@@ -19,7 +19,6 @@ from typing import Any
 
 from file_mutations import Case, write_case
 from reader_doors import OPTIONS, Door
-
 from treetop.errors import UserError
 
 SECONDS = 5.0
@@ -73,7 +72,9 @@ def message_flaw(message: str, folder: Path | None) -> str | None:
 def _place(error: BaseException) -> str:
     """The type of an error, and the last line of treetop that it passed."""
     frames = [
-        frame for frame in traceback.extract_tb(error.__traceback__) if "treetop" in Path(frame.filename).parts
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if "treetop" in Path(frame.filename).parts
     ] or traceback.extract_tb(error.__traceback__)
     last = frames[-1] if frames else None
     where = "" if last is None else f" at {Path(last.filename).name}:{last.lineno}"

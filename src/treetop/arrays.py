@@ -31,7 +31,9 @@ def read_array(path: Path, *, mapped: bool = False) -> npt.NDArray[Any]:
     """The array of an ``.npy`` file, as a read-only memory map if ``mapped``; raises one of `UNREADABLE`."""
     with warnings.catch_warnings(), open_regular(path) as file:
         warnings.simplefilter("ignore", RuntimeWarning)  # a shape whose size overflows
-        array: npt.NDArray[Any] = np.load(path if mapped else file, "r" if mapped else None, allow_pickle=False)
+        array: npt.NDArray[Any] = np.load(
+            path if mapped else file, "r" if mapped else None, allow_pickle=False
+        )
     if not isinstance(array, np.ndarray):
         raise ValueError("it is an archive of several arrays")
     return array

@@ -16,6 +16,7 @@ import transformers
 from huggingface_hub import constants
 
 from ..errors import ConfigError, raise_machine_fault
+from ..limits import PER_ENTRY
 from .encoder import Encoder, Transformer, attention_of, transformers_version
 from .encoder_config import EncoderConfig
 from .tokenizer import Tokenizer
@@ -47,9 +48,16 @@ def pretrained(config: EncoderConfig, longest: int) -> tuple[Encoder, Tokenizer]
     _check_kind(transformer, config)
     if not getattr(tokenizer, "is_fast", False):
         raise ConfigError(f"encoder: {name!r} has no fast tokenizer: choose another encoder")
-    if not set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens):
+    vocabulary = tokenizer.get_vocab()
+    if not set(vocabulary) - set(tokenizer.all_special_tokens):
         raise ConfigError(
             f"encoder: {name!r} has no vocabulary: add its tokenizer.json, vocab.txt or similar"
+        )
+    if (highest := max(vocabulary.values())) > PER_ENTRY * len(vocabulary):
+        # tokenizers would list the numbers in between, which takes gigabytes
+        raise ConfigError(
+            f"encoder: {name!r} numbers its {len(vocabulary):,} tokens up to {highest:,}: download its"
+            " tokenizer again"
         )
     lacking = sorted(
         key for key in found["missing_keys"] if config.pooling == "pooler" or "pooler" not in key

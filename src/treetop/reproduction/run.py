@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _native, store
-from ..arrays import UNREADABLE
+from ..arrays import UNREADABLE, typed
 from ..checkpoints import keeping
 from ..config import value_text
 from ..data import Dataset
 from ..data.digest import data_digest
 from ..data.files import Output
-from ..errors import ConfigError, DataError
+from ..errors import ConfigError, DataError, ModelError
 from ..machine import peak_memory
 from ..metrics import DEFAULT_PROPENSITY, evaluate, parse_metric
 from ..metrics.propensity import PROPENSITY
@@ -276,12 +276,18 @@ def _keep(path: Path, predictions: Predictions, seconds: float) -> None:
         )
 
 
+_KEPT: dict[str, type[np.generic]] = {"indptr": np.int64, "indices": np.int32, "scores": np.float32}
+
+
 def _read(path: Path, train: Dataset) -> tuple[Predictions, float] | None:
     """What `_keep` wrote; None if it is missing or damaged."""
     try:
         with open_regular(path) as file, np.load(file, allow_pickle=False) as arrays:
-            found = Predictions(arrays["indptr"], arrays["indices"], arrays["scores"], train.labels)
+            parts = typed(arrays, _KEPT)
+            found = Predictions(parts["indptr"], parts["indices"], parts["scores"], train.labels)
             return found, float(arrays["seconds"])
+    except ModelError:
+        return None
     except UNREADABLE:
         return None
 
