@@ -183,7 +183,7 @@ class Mutator:
 
     def _content(self, content: bytes, depth: int = 0) -> bytes:
         """By what the content is, most of the time; else as bytes."""
-        if depth < 3 and self.rng.random() < 0.8:
+        if depth < 3 and len(content) < 16 * self._largest and self.rng.random() < 0.8:
             for is_kind, change in (
                 (_is_npy, self._npy),
                 (zipfile_of, self._zip),
@@ -249,7 +249,8 @@ class Mutator:
                 encoding = rng.choice(("utf-16", "utf-16-le", "utf-8-sig", "latin-1", "utf-32", "utf-7"))
                 return text.encode(encoding, "replace")
             case 14:
-                lines[row] = lines[row] * rng.choice((2, 2, 20, 2000))
+                most = 8 * self._largest // (len(lines[row]) + 1)
+                lines[row] = lines[row] * min(rng.choice((2, 2, 20, 20_000)), most)
             case 15:
                 separator = rng.choice((b"\t", b",", b" ", b":"))
                 cells = lines[row].split(separator)

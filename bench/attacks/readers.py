@@ -17,6 +17,7 @@ import importlib.util
 import json
 import mmap
 import os
+import pkgutil
 import random
 import shutil
 import struct
@@ -82,11 +83,13 @@ def _imported(name: str) -> Any:
 
 
 def _import_readers() -> None:
-    """All modules that read, so that atheris instruments them."""
-    for name in ("reader_doors", "verdicts", "treetop.methods.pecos", "treetop.comparison.run_folder"):
+    """All modules that read and need no torch, so that atheris instruments them."""
+    for name in ("reader_doors", "verdicts", "treetop.serve.feedback_data", "treetop.methods.pecos"):
         _imported(name)
-    for name in ("treetop.tree.tree_files", "treetop.reproduction.run", "treetop.serve.feedback_data"):
-        _imported(name)
+    for package in ("data", "tree", "linear", "features", "comparison", "reproduction"):
+        found = _imported(f"treetop.{package}")
+        for module in pkgutil.walk_packages(found.__path__, f"{found.__name__}."):
+            _imported(module.name)
 
 
 def _chosen_doors(names: str | None) -> list[Any]:
@@ -242,19 +245,24 @@ def _with_atheris(attacked: Attack, share: Share) -> None:
 
     mutations = _imported("file_mutations")
     pool = _prepare(attacked)
+    chosen = {case[_imported("reader_doors").OPTIONS] for case in pool}
 
     def mutate(data: bytes, largest: int, seed: int) -> bytes:
         rng = random.Random(seed)
         try:
             case = mutations.unpacked(data)
         except (ValueError, struct.error):
+            case = {}
+        if case.get(_imported("reader_doors").OPTIONS) not in chosen:
             case = rng.choice(pool)
         changed: bytes = mutations.packed(attacked.door.mutated(case, rng))
         return changed if len(changed) <= largest else data
 
     def try_input(data: bytes) -> None:
         with contextlib.suppress(ValueError, struct.error):
-            attacked.try_case(mutations.unpacked(data))
+            case = mutations.unpacked(data)
+            if case.get(_imported("reader_doors").OPTIONS) in chosen:
+                attacked.try_case(case)
 
     corpus = attacked.folder / "corpus"
     corpus.mkdir(exist_ok=True)
@@ -275,8 +283,10 @@ def _with_atheris(attacked: Attack, share: Share) -> None:
             "-len_control=0",
         ),
     ]
+    sys.stderr = os.fdopen(os.dup(2), "w")  # libFuzzer writes to the other one
     with Path(os.devnull).open("w") as quiet:
         os.dup2(quiet.fileno(), 1)
+        os.dup2(quiet.fileno(), 2)
     atheris.Setup([sys.argv[0], *options, str(corpus)], try_input, custom_mutator=mutate)
     atheris.Fuzz()
 

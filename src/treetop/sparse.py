@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import warnings
+import zipfile
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ from scipy import sparse
 from . import _native
 from .arrays import UNREADABLE, why
 from .errors import DataError, raise_machine_fault
+from .limits import ROWS, check_declared, check_decompressed
 from .machine import thread_count
 from .regular_files import open_regular
 
@@ -31,18 +33,40 @@ def read_npz(path: str | os.PathLike[str]) -> Any:
     try:
         with warnings.catch_warnings(), open_regular(Path(path)) as file:
             warnings.simplefilter("ignore")  # of shapes and types that are rejected next
+            _check_unpacked(file, path)
             matrix = sparse.load_npz(file)  # allow_pickle is off
+        if matrix.format != "csr" and matrix.shape[0] > ROWS.most:
+            check_declared(ROWS, matrix.shape[0], matrix.nnz, str(path))
         if matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
             raise ValueError(f"{matrix.ndim} dimensions, values of the type {matrix.dtype}")
         if flaw := sparse_flaw(matrix):
             raise ValueError(flaw)
         matrix = sparse.csc_matrix(matrix) if matrix.format == "csc" else sparse.csr_matrix(matrix)
+    except DataError:
+        raise
     except UNREADABLE as error:
         raise_machine_fault(error, path)
         raise DataError(
             f"{path}: not a sparse matrix saved by scipy ({why(error)}); write it with scipy.sparse.save_npz"
         ) from None
     return matrix
+
+
+def npz_columns(path: Path) -> int:
+    """The number of columns of such a file; raises a `DataError` or one of `UNREADABLE`."""
+    with warnings.catch_warnings(), open_regular(path) as file:
+        warnings.simplefilter("ignore")  # of a shape that is not two whole numbers
+        _check_unpacked(file, path)
+        with np.load(file, allow_pickle=False) as arrays:
+            return int(arrays["shape"][1])
+
+
+def _check_unpacked(file: BinaryIO, path: str | os.PathLike[str]) -> None:
+    """Rejects an archive that unpacks to far more than its size, before anything is unpacked."""
+    with zipfile.ZipFile(file) as archive:
+        unpacked = sum(member.file_size for member in archive.infolist())
+    check_decompressed(unpacked, os.fstat(file.fileno()).st_size, str(path))
+    file.seek(0)
 
 
 def structure_flaw(

@@ -44,7 +44,10 @@ def read_tree(path: str | os.PathLike[str], labels: Strings, source: str = "the 
     parents = read_taxonomy(path)
     if not any(name in parents for name in labels):
         raise DataError(f"{path}: lists none of the labels of {source}; use the same names")
-    return LabelTree.from_parents(parents, labels)
+    try:
+        return LabelTree.from_parents(parents, labels)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
 
 
 def _chain_files(folder: Path) -> list[Path]:

@@ -7,8 +7,6 @@ columns from 0. An empty line is an empty row.
 from __future__ import annotations
 
 import re
-import warnings
-import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -19,9 +17,7 @@ from scipy import sparse
 
 from ...arrays import UNREADABLE, read_array, why
 from ...errors import DataError, raise_machine_fault
-from ...limits import ROWS, check_declared, check_decompressed
-from ...regular_files import open_regular
-from ...sparse import read_npz
+from ...sparse import npz_columns, read_npz
 from ...units import counted
 from ..files import Input
 from .sparse_text import LARGEST, Sizes, check_rows_declared, read_rows
@@ -43,7 +39,6 @@ _COMPLAINTS = {
 def read_matrix(path: Path) -> sparse.csr_matrix:
     """The matrix of any such file, unchecked."""
     if path.suffix == ".npz":
-        _check_archive(path)
         return _narrow(read_npz(path), path)
     if path.suffix == ".npy":
         return _sparse(_narrow(_dense(path), path))
@@ -56,24 +51,6 @@ def read_matrix(path: Path) -> sparse.csr_matrix:
         matrix, _ = read_rows(source, sizes, _COMPLAINTS, first_line=2)
     check_rows_declared(str(path), counted(rows, "row"), rows, matrix.shape[0])
     return matrix
-
-
-def _check_archive(path: Path) -> None:
-    """Rejects sizes that only the file's directory or its ``shape`` has, before anything is unpacked."""
-    try:
-        with open_regular(path) as file, zipfile.ZipFile(file) as archive:
-            unpacked = sum(member.file_size for member in archive.infolist())
-        check_decompressed(unpacked, path.stat().st_size, str(path))
-        with warnings.catch_warnings(), np.load(path, allow_pickle=False) as arrays:
-            warnings.simplefilter("ignore")  # of shapes that `read_npz` rejects
-            rows = int(arrays["shape"][0])
-            if rows > ROWS.most and arrays["format"].item() not in (b"csr", "csr"):
-                check_declared(ROWS, rows, len(arrays["data"]), str(path))
-    except DataError:
-        raise
-    except UNREADABLE as error:
-        raise_machine_fault(error, path)
-        return  # `read_npz` says what is wrong
 
 
 def _narrow(matrix: Any, path: Path) -> Any:
@@ -94,8 +71,7 @@ def columns_of(path: Path) -> int | None:
     """The number of columns, without reading the matrix; None if the file does not say."""
     try:
         if path.suffix == ".npz":
-            with np.load(path, allow_pickle=False) as arrays:
-                return int(arrays["shape"][1])
+            return npz_columns(path)
         if path.suffix == ".npy":
             return int(_dense(path).shape[1])
         with Input(path) as source:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import DataError, MissingExtraError, raise_machine_fault
-from ...limits import check_decompressed
+from ...limits import ROWS, check_declared, check_decompressed
 from ..dataset import Dataset
 from ..files import Input, Output
 from .examples import Examples, label_sets
@@ -67,6 +67,7 @@ def _read(name: str, file: Any, options: ReadOptions, size: int) -> Dataset:
     labels_type = None if columns.labels is None else file.schema_arrow.field(columns.labels).type
     cells = LabelCells(name) if _holds_strings(labels_type) else None
     examples = Examples(name, options.need_labels, unit="row")
+    check_declared(ROWS, file.metadata.num_rows, size, name, "bytes")
     row = decoded = 0
     for batch in file.iter_batches(_BATCH, columns=columns.all):
         decoded += batch.nbytes
