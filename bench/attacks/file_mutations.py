@@ -129,7 +129,7 @@ JSON_TEXTS = (
 """Values that a JSON writer would hardly make, but a parser may take."""
 _NUMBER = re.compile(rb"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _PACKERS: tuple[Callable[[bytes], bytes], ...] = (
-    lambda content: gzip.compress(content, 1),
+    lambda content: gzip.compress(content, 1, mtime=0),
     lambda content: lzma.compress(content, preset=0),
     zstandard.ZstdCompressor().compress,
     lambda content: bz2.compress(content, 1),
@@ -300,6 +300,8 @@ class Mutator:
         try:
             array = np.load(io.BytesIO(content), allow_pickle=False)
         except Exception:  # a broken one is changed as bytes
+            return self._bytes(content)
+        if array.size > self._largest:
             return self._bytes(content)
         draw = rng.randrange(6)
         body = array.tobytes()

@@ -15,10 +15,11 @@ import torch
 import transformers
 from huggingface_hub import constants
 
-from ..errors import ConfigError, raise_machine_fault
+from ..errors import ConfigError, ModelError, TreetopError, raise_machine_fault
 from ..limits import PER_ENTRY
 from .encoder import Encoder, Transformer, attention_of, transformers_version
 from .encoder_config import EncoderConfig
+from .stored_shape import check_downloads_nothing, check_sizes, reduced
 from .tokenizer import Tokenizer
 
 PATIENCE = 5.0
@@ -34,17 +35,29 @@ def pretrained(config: EncoderConfig, longest: int) -> tuple[Encoder, Tokenizer]
     if local.is_dir() or hub_is_out_of_reach():
         here["local_files_only"] = True
     try:
-        _check_regular(local)
-        with _quietly():
-            tokenizer = transformers.AutoTokenizer.from_pretrained(place, use_fast=True, **here)
-            transformer, found = transformers.AutoModel.from_pretrained(
-                place, **here, **attention_of(config), **_as_float32(), output_loading_info=True
-            )
+        return _loaded(config, longest, place, here)
+    except TreetopError:
+        raise
     except Exception as error:  # whatever transformers and tokenizers raise for files that they cannot read
         if isinstance(error, MemoryError):
             raise
         raise_machine_fault(error)
         raise _not_loaded(name, local, error) from None
+
+
+def _loaded(
+    config: EncoderConfig, longest: int, place: str, here: dict[str, Any]
+) -> tuple[Encoder, Tokenizer]:
+    name = config.encoder
+    _check_regular(Path(place))
+    with _quietly():
+        described, _ = transformers.PretrainedConfig.get_config_dict(place, **here)
+        check_downloads_nothing(described)
+        _check_shape(name, described)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(place, use_fast=True, **here)
+        transformer, found = transformers.AutoModel.from_pretrained(
+            place, **here, **attention_of(config), **_as_float32(), output_loading_info=True
+        )
     _check_kind(transformer, config)
     if not getattr(tokenizer, "is_fast", False):
         raise ConfigError(f"encoder: {name!r} has no fast tokenizer: choose another encoder")
@@ -84,6 +97,13 @@ def pretrained(config: EncoderConfig, longest: int) -> tuple[Encoder, Tokenizer]
     padding = 0 if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
     cutter = Tokenizer(tokenizer.backend_tokenizer.to_str(), padding)
     return Encoder(transformer, config, padding), cutter
+
+
+def _check_shape(name: str, described: dict[str, Any]) -> None:
+    try:
+        check_sizes(reduced(described))
+    except ModelError as error:
+        raise ConfigError(f"encoder: {name!r}: {error}") from None
 
 
 def _check_regular(folder: Path) -> None:
