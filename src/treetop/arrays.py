@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import lzma
+import re
 import struct
 import tokenize
+import warnings
 import zipfile
 import zlib
 from collections.abc import Mapping
-from typing import BinaryIO
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
 from .errors import ModelError
+from .regular_files import open_regular
 
 UNREADABLE = (
     *(OSError, EOFError, MemoryError, OverflowError, RuntimeError),
@@ -21,6 +25,24 @@ UNREADABLE = (
     *(tokenize.TokenError, struct.error, zlib.error, lzma.LZMAError, zipfile.BadZipFile),
 )
 """What numpy and scipy raise for a file of arrays that is damaged, or is none."""
+
+
+def read_array(path: Path, *, mapped: bool = False) -> npt.NDArray[Any]:
+    """The array of an ``.npy`` file, as a read-only memory map if ``mapped``; raises one of `UNREADABLE`."""
+    with warnings.catch_warnings(), open_regular(path) as file:
+        warnings.simplefilter("ignore", RuntimeWarning)  # a shape whose size overflows
+        array: npt.NDArray[Any] = np.load(
+            path if mapped else file, "r" if mapped else None, allow_pickle=False
+        )
+    if not isinstance(array, np.ndarray):
+        raise ValueError("it is an archive of several arrays")
+    return array
+
+
+def why(error: BaseException) -> str:
+    """What one of `UNREADABLE` says, without names of objects in memory."""
+    said = error.strerror if isinstance(error, OSError) else None
+    return re.sub(r"<[^<>]* at 0x[0-9a-f]+>", "…", said or str(error) or type(error).__name__)
 
 
 def with_prefix(prefix: str, arrays: Mapping[str, npt.NDArray]) -> dict[str, npt.NDArray]:

@@ -20,19 +20,20 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from . import durable
-from .arrays import UNREADABLE, write_array
+from .arrays import UNREADABLE, read_array, write_array
 from .digests import digest_of, file_digest
 from .errors import ConfigError, TreetopError
 from .machine import is_main_process
+from .regular_files import read_regular
 from .store import VERSION
 
-_MAPPED: Literal["r"] | None = None if sys.platform == "win32" else "r"
+_MAPPED = sys.platform != "win32"
 """Windows cannot remove mapped files."""
 _LIST = "piece.json"
 _folder: contextvars.ContextVar[Path | None] = contextvars.ContextVar("checkpoints", default=None)
@@ -89,7 +90,7 @@ def find(name: str | None) -> dict[str, npt.NDArray] | None:
     if folder is None or name is None:
         return None
     try:
-        files = json.loads((folder / name / _LIST).read_text("utf-8"))
+        files = json.loads(read_regular(folder / name / _LIST))
         if files != _described(folder / name):
             return None
         return _opened(folder / name)
@@ -128,12 +129,16 @@ def keep(name: str | None, arrays: Mapping[str, npt.NDArray]) -> Mapping[str, np
 
 def _described(piece: Path) -> dict[str, list[int | str]]:
     """Size and checksum of every array."""
-    return {path.stem: [path.stat().st_size, file_digest(path)] for path in sorted(piece.glob("*.npy"))}
+    return {
+        path.stem: [path.stat().st_size, file_digest(path)]
+        for path in sorted(piece.glob("*.npy"))
+        if path.is_file()
+    }
 
 
 def _opened(piece: Path) -> dict[str, npt.NDArray]:
     paths = sorted(piece.glob("*.npy"))
-    return {path.stem: np.load(path, mmap_mode=_MAPPED, allow_pickle=False) for path in paths}
+    return {path.stem: read_array(path, mapped=_MAPPED) for path in paths}
 
 
 def keep_latest(name: str | None, number: int, arrays: Mapping[str, npt.NDArray]) -> None:

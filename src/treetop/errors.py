@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import errno
 import os
+import unicodedata
+
+_LONGEST = 1500
+"""Characters of a message; a longer one is cut in the middle, as it quotes a file and ends in the remedy."""
 
 
 class TreetopError(Exception):
     """Base of all errors that treetop raises itself. The message is one sentence that says where and why."""
 
     exit_code = 1
+
+    def __str__(self) -> str:
+        return one_line(super().__str__())
 
 
 class UserError(TreetopError):
@@ -39,6 +46,18 @@ class MissingExtraError(UserError, ImportError):
 
 class MachineError(TreetopError):
     """The machine cannot read or write a file that may be intact: too few descriptors, no permission, …"""
+
+
+def one_line(message: str) -> str:
+    """A message on one line, however long and odd what it quotes: control characters as escapes."""
+    if len(message) > _LONGEST:
+        message = f"{message[: _LONGEST // 2]} … {message[-_LONGEST // 2 :]}"
+    if message.isprintable():
+        return message
+    return "".join(
+        ascii(character)[1:-1] if unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") else character
+        for character in message
+    )
 
 
 _REMEDIES = {

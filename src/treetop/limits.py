@@ -48,15 +48,17 @@ DECOMPRESSED = Limit("decompressed", 1 << 28)
 """Decompressed bytes of a file that is compressed more than `RATIO` to 1."""
 LAYERS = Limit("layers", 1000)
 """Layers of a stored encoder."""
-ALL = LABELS, FEATURES, ROWS, LINE, DECOMPRESSED, LAYERS
+LEVELS = Limit("levels", 100)
+"""Levels of a taxonomy."""
+ALL = LABELS, FEATURES, ROWS, LINE, DECOMPRESSED, LAYERS, LEVELS
 
 
-def check_declared(limit: Limit, declared: int, entries: int, where: str) -> None:
+def check_declared(limit: Limit, declared: int, entries: int, where: str, unit: str = "entries") -> None:
     """Checks a size that nothing but a header or shape declares, in a file with so many entries."""
     most = max(limit.most, PER_ENTRY * entries)
     if declared > most:
         raise limit.exceeded(
-            f"{where}: declares {declared:,} {limit.name} but has {entries:,} entries, and the limit is"
+            f"{where}: declares {declared:,} {limit.name} but has {entries:,} {unit}, and the limit is"
             f" {most:,}",
             declared,
             "fix the declared size",
@@ -76,6 +78,16 @@ def check_decompressed(size: int, compressed: int, where: str) -> None:
             f"{where}: decompresses to more than {DECOMPRESSED.most:,} bytes, over {RATIO} times its"
             " compressed size",
             10 * size,
+            "decompress it yourself",
+        )
+
+
+def check_lines(lines: int, where: str) -> None:
+    """Checks the number of lines in what has decompressed to over `RATIO` times its size."""
+    if lines > ROWS.most:
+        raise ROWS.exceeded(
+            f"{where}: decompresses to more than {ROWS.most:,} lines, over {RATIO} times its compressed size",
+            10 * lines,
             "decompress it yourself",
         )
 

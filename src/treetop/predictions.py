@@ -347,7 +347,7 @@ def _parse_line(line: str, place: str) -> tuple[str | int | None, list[tuple[str
     """The id, or None, and the labels with their scores."""
     try:
         record = json.loads(line)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(
             f"{place}: not valid JSON ({error}); give a file written by treetop predict"
         ) from None

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
-from typing import Any, TypeAlias
+import warnings
+import zipfile
+from pathlib import Path
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from . import _native
-from .arrays import UNREADABLE
-from .errors import DataError
+from .arrays import UNREADABLE, why
+from .errors import DataError, raise_machine_fault
+from .limits import ROWS, check_declared, check_decompressed
 from .machine import thread_count
+from .regular_files import open_regular
 
 CsrArrays = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]
 """``indptr, indices, data`` as the native core takes them, with ascending indices in every row. Making a
@@ -26,17 +31,42 @@ def read_npz(path: str | os.PathLike[str]) -> Any:
     Shape, pointers and indices are checked; entries keep their order. Pickled objects are rejected.
     """
     try:
-        matrix = sparse.load_npz(path)  # allow_pickle is off
+        with warnings.catch_warnings(), open_regular(Path(path)) as file:
+            warnings.simplefilter("ignore")  # of shapes and types that are rejected next
+            _check_unpacked(file, path)
+            matrix = sparse.load_npz(file)  # allow_pickle is off
+        if matrix.format != "csr" and matrix.shape[0] > ROWS.most:
+            check_declared(ROWS, matrix.shape[0], matrix.nnz, str(path))
         if matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
             raise ValueError(f"{matrix.ndim} dimensions, values of the type {matrix.dtype}")
         if flaw := sparse_flaw(matrix):
             raise ValueError(flaw)
         matrix = sparse.csc_matrix(matrix) if matrix.format == "csc" else sparse.csr_matrix(matrix)
+    except DataError:
+        raise
     except UNREADABLE as error:
+        raise_machine_fault(error, path)
         raise DataError(
-            f"{path}: not a sparse matrix saved by scipy ({error}); write it with scipy.sparse.save_npz"
+            f"{path}: not a sparse matrix saved by scipy ({why(error)}); write it with scipy.sparse.save_npz"
         ) from None
     return matrix
+
+
+def npz_columns(path: Path) -> int:
+    """The number of columns of such a file; raises a `DataError` or one of `UNREADABLE`."""
+    with warnings.catch_warnings(), open_regular(path) as file:
+        warnings.simplefilter("ignore")  # of a shape that is not two whole numbers
+        _check_unpacked(file, path)
+        with np.load(file, allow_pickle=False) as arrays:
+            return int(arrays["shape"][1])
+
+
+def _check_unpacked(file: BinaryIO, path: str | os.PathLike[str]) -> None:
+    """Rejects an archive that unpacks to far more than its size, before anything is unpacked."""
+    with zipfile.ZipFile(file) as archive:
+        unpacked = sum(member.file_size for member in archive.infolist())
+    check_decompressed(unpacked, os.fstat(file.fileno()).st_size, str(path))
+    file.seek(0)
 
 
 def structure_flaw(

@@ -15,10 +15,11 @@ from pathlib import Path
 import numpy as np
 
 from .. import __version__
-from ..arrays import write_array
+from ..arrays import UNREADABLE, read_array, write_array
 from ..data.files import Output
 from ..digests import digest_of, files_digest
 from ..errors import TreetopError
+from ..regular_files import read_regular
 from .runs import Conditions, Run
 from .variants import Variant
 
@@ -43,12 +44,13 @@ class RunFolder:
         if self.folder is None:
             return None
         try:
-            record = json.loads((self.folder / f"{name}.json").read_text("utf-8"))
-            ranked = np.load(self.folder / f"{name}.npy", allow_pickle=False)
+            record = json.loads(read_regular(self.folder / f"{name}.json"))
+            ranked = read_array(self.folder / f"{name}.npy")
             run = Run(**record, ranked=ranked)
-        except (OSError, ValueError, EOFError, TypeError):
+            sound = len(ranked) == texts and _is_sound(run)
+        except UNREADABLE:
             return None
-        return run if ranked.ndim == 2 and ranked.dtype == np.int32 and len(ranked) == texts else None
+        return run if sound else None
 
     def save(self, name: str, run: Run) -> None:
         """Writes both files; the one that `find` reads first appears last."""
@@ -61,3 +63,15 @@ class RunFolder:
                 output.text(self.folder / f"{name}.json").write(json.dumps(run.to_dict(), indent=1) + "\n")
         except OSError as error:
             raise TreetopError(f"{self.folder}: cannot be written ({error.strerror or error})") from error
+
+
+def _is_sound(run: Run) -> bool:
+    """Whether the fields are of the types that tables and differences are made of."""
+    numbers = (run.train_seconds, run.predict_milliseconds, run.bytes, run.gpu_bytes, *run.metrics.values())
+    return (
+        run.ranked.ndim == 2
+        and run.ranked.dtype == np.int32
+        and all(isinstance(number, (int, float)) for number in numbers)
+        and isinstance(run.config, dict)
+        and isinstance(run.epochs, list)
+    )

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, cast
 
 import zstandard
 
-from ..limits import check_decompressed
+from ..limits import RATIO, check_decompressed, check_lines
 
 SUFFIXES = (".gz", ".xz", ".zst", ".bz2")
 DAMAGED = (gzip.BadGzipFile, lzma.LZMAError, zlib.error, zstandard.ZstdError)
@@ -86,13 +86,14 @@ class _Counted(io.RawIOBase):
 
 
 class _Bounded(io.RawIOBase):
-    """The bytes of a decoder, as long as they are not too many for what they are decoded from."""
+    """The bytes of a decoder, as long as they and their lines are not too many for what they come from."""
 
     def __init__(self, decoder: Any, compressed: _Counted, name: str) -> None:
         self._decoder = decoder
         self._compressed = compressed
         self._name = name
         self._count = 0
+        self._lines = 0
 
     def readable(self) -> bool:
         return True
@@ -101,6 +102,9 @@ class _Bounded(io.RawIOBase):
         count: int = self._decoder.readinto(buffer)
         self._count += count
         check_decompressed(self._count, self._compressed.count, self._name)
+        if self._count > RATIO * self._compressed.count:
+            self._lines += bytes(buffer[:count]).count(b"\n")
+            check_lines(self._lines, self._name)
         return count
 
 

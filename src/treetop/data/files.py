@@ -63,7 +63,10 @@ class Input:
     def unpacked(self) -> Path | io.BytesIO:
         """For libraries that read files themselves: the path, or the content of a compressed file."""
         path = self.file_path()
-        return path if self._opened() is self._file else io.BytesIO(b"".join(self._pieces(-1)))
+        if not path.is_file() and not path.is_fifo():
+            raise DataError(f"{self.name}: is neither a file nor a pipe; name a file")
+        plain = self._opened() is self._file and path.is_file()
+        return path if plain else io.BytesIO(b"".join(self._pieces(-1)))
 
     def first_line(self) -> str:
         """The first line that is not blank, for recognising the format; `lines` still yields it."""

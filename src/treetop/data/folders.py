@@ -35,7 +35,11 @@ def split_files(folder: Path, format: Format | None = None) -> dict[str, Path]:
 
 def _of_splits(folder: Path) -> list[Path]:
     """What is named like a split."""
-    return [entry for entry in sorted(folder.iterdir()) if Path(without_suffix(entry.name)).stem in SPLITS]
+    return [
+        entry
+        for entry in sorted(folder.iterdir())
+        if Path(without_suffix(entry.name)).stem in SPLITS and (entry.is_file() or entry.is_dir())
+    ]
 
 
 def _by_split(folder: Path, entries: list[Path]) -> dict[str, Path]:

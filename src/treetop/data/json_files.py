@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ModelError, raise_machine_fault
+from ..regular_files import read_regular
 
 COPY_AGAIN = "copy the folder again"
 
@@ -14,7 +15,7 @@ COPY_AGAIN = "copy the folder again"
 def read_object(path: Path, inside: str | None = None) -> dict[str, Any]:
     """The JSON object of a file, or the one that it has under the name ``inside``."""
     try:
-        content = json.loads(path.read_text("utf-8"))
+        content = json.loads(read_regular(path))
         found = content if inside is None else content[inside]
     except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
         raise_machine_fault(error, path)

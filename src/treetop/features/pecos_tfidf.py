@@ -14,6 +14,7 @@ Older folders have neither meta.json nor the level 0.base.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,12 @@ import numpy.typing as npt
 
 from ..data.json_files import COPY_AGAIN, read_object
 from ..errors import ModelError, raise_machine_fault
+from ..regular_files import read_regular
 from ..strings import Strings
 from .tfidf import Tfidf, TfidfConfig
 
 _WORDS = 10
+_NUMBER = re.compile(r"[0-9]{1,18}")
 _ONLY_LINEAR = "load the linear model in xlinear_ensemble/0 by itself, which takes features"
 _NORMS = {1: "l1", 2: "l2", "l1": "l1", "l2": "l2"}
 
@@ -44,8 +47,8 @@ def read_pecos_tfidf(folder: Path) -> tuple[Tfidf, npt.NDArray[np.int64]]:
     # that are only parts of other terms get the idf 0, which leaves weights and norms as they are.
     tfidf = Tfidf(dataclasses.replace(config, idf=None)).fit(Strings.of(terms))
     columns = np.array([tfidf.vocabulary.position(term) for term in terms], np.int64)
-    if len(np.unique(columns)) < len(columns):
-        raise ModelError(f"{base / 'vectorizer'}: a term occurs twice; {COPY_AGAIN}")
+    if len(np.unique(columns)) < len(columns) or (columns < 0).any():
+        raise ModelError(f"{base / 'vectorizer'}: a term occurs twice, or is no term; {COPY_AGAIN}")
     weights = np.zeros(tfidf.n_features, np.float32)
     weights[columns] = idf if options.get("use_idf", True) else 1
     return Tfidf.from_state(config, dict(tfidf.state()) | {"idf": weights}), columns
@@ -105,7 +108,7 @@ def _words(folder: Path) -> dict[int, str]:
     words: dict[int, str] = {}
     for number, line in _lines(path):
         key, tab, word = line.partition("\t")
-        if not tab or not key.isdecimal() or not word or " " in word or int(key) in words:
+        if not tab or not _NUMBER.fullmatch(key) or not word or " " in word or int(key) in words:
             raise ModelError(f"{path} line {number}: expected number<TAB>word; {COPY_AGAIN}")
         words[int(key)] = word
     return words
@@ -135,7 +138,7 @@ def _terms(path: Path, words: Mapping[int, str]) -> tuple[list[str], npt.NDArray
 def _lines(path: Path) -> list[tuple[int, str]]:
     """The lines after the first, which says how many there are, with their line numbers."""
     try:
-        *lines, rest = path.read_bytes().decode().split("\n")
+        *lines, rest = read_regular(path).decode().split("\n")
         if rest or int(lines[0]) != len(lines) - 1:
             raise ValueError("it does not have as many lines as its first line says")
     except (OSError, LookupError, ValueError) as error:

@@ -33,6 +33,8 @@ from .tree_model import TreeModel
 
 Ints = npt.NDArray[np.int64]
 _FIELDS: dict[str, Any] = {"nr_labels": int, "bias": (int, float), "pred_kwargs": dict}
+_LARGEST_BIAS = 1e9
+"""PECOS multiplies it with weights in 32 bits."""
 _POST_PROCESSOR = re.compile("noop|(log-)?(sigmoid|l[1-6]-hinge)")
 
 
@@ -152,6 +154,8 @@ def _read_level(folder: Path) -> _Level:
         )
     if not np.isfinite(W.data).all():
         raise ModelError(f"{folder / 'W.npz'}: contains NaN or infinity; {COPY_AGAIN}")
+    if not abs(about["bias"]) <= _LARGEST_BIAS:
+        raise ModelError(f"{folder / 'param.json'}: has no valid bias; {COPY_AGAIN}")
     beam, post_processor = _prediction(about["pred_kwargs"], folder)
     W = W.tocsc()
     W.sum_duplicates()

@@ -29,6 +29,7 @@ from ..features.pecos_tfidf import read_pecos_tfidf
 from ..features.text_features import TextFeatures
 from ..linear import Forest
 from ..linear.pecos_folder import PecosRanker
+from ..regular_files import read_regular
 from ..store import MANIFEST
 from ..strings import Strings
 from .xr_linear import XRLinear, XRLinearConfig
@@ -124,7 +125,7 @@ def _names(folder: Path, given: Iterable[str] | os.PathLike[str] | None, count: 
         names, where = Strings.of(given), "the label names"
     elif path.is_file():
         try:
-            items = json.loads(path.read_text("utf-8"))
+            items = json.loads(read_regular(path))
             if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
                 raise ValueError("it is not a list of strings")
         except (OSError, ValueError, RecursionError) as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import pickle
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,18 +14,14 @@ from urllib.request import getproxies
 import torch
 import transformers
 from huggingface_hub import constants
-from safetensors import SafetensorError
 
-from ..errors import ConfigError
+from ..errors import ConfigError, ModelError, TreetopError, raise_machine_fault
+from ..limits import PER_ENTRY
 from .encoder import Encoder, Transformer, attention_of, transformers_version
 from .encoder_config import EncoderConfig
+from .stored_shape import check_downloads_nothing, check_sizes, reduced
 from .tokenizer import Tokenizer
 
-UNREADABLE = (
-    OSError, ValueError, ImportError, TypeError, KeyError, RuntimeError, EOFError, SafetensorError,
-    pickle.UnpicklingError,
-)  # fmt: skip
-"""Errors of transformers for a folder without an encoder, or with a damaged one."""
 PATIENCE = 5.0
 """Seconds to wait for a connection to the hub."""
 
@@ -40,19 +35,42 @@ def pretrained(config: EncoderConfig, longest: int) -> tuple[Encoder, Tokenizer]
     if local.is_dir() or hub_is_out_of_reach():
         here["local_files_only"] = True
     try:
-        with _quietly():
-            tokenizer = transformers.AutoTokenizer.from_pretrained(place, use_fast=True, **here)
-            transformer, found = transformers.AutoModel.from_pretrained(
-                place, **here, **attention_of(config), **_as_float32(), output_loading_info=True
-            )
-    except UNREADABLE as error:
+        return _loaded(config, longest, place, here)
+    except TreetopError:
+        raise
+    except Exception as error:  # whatever transformers and tokenizers raise for files that they cannot read
+        if isinstance(error, MemoryError):
+            raise
+        raise_machine_fault(error)
         raise _not_loaded(name, local, error) from None
+
+
+def _loaded(
+    config: EncoderConfig, longest: int, place: str, here: dict[str, Any]
+) -> tuple[Encoder, Tokenizer]:
+    name = config.encoder
+    _check_regular(Path(place))
+    with _quietly():
+        described, _ = transformers.PretrainedConfig.get_config_dict(place, **here)
+        check_downloads_nothing(described)
+        _check_shape(name, described)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(place, use_fast=True, **here)
+        transformer, found = transformers.AutoModel.from_pretrained(
+            place, **here, **attention_of(config), **_as_float32(), output_loading_info=True
+        )
     _check_kind(transformer, config)
     if not getattr(tokenizer, "is_fast", False):
         raise ConfigError(f"encoder: {name!r} has no fast tokenizer: choose another encoder")
-    if not set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens):
+    vocabulary = tokenizer.get_vocab()
+    if not set(vocabulary) - set(tokenizer.all_special_tokens):
         raise ConfigError(
             f"encoder: {name!r} has no vocabulary: add its tokenizer.json, vocab.txt or similar"
+        )
+    if (highest := max(vocabulary.values())) > PER_ENTRY * len(vocabulary):
+        # tokenizers would list the numbers in between, which takes gigabytes
+        raise ConfigError(
+            f"encoder: {name!r} numbers its {len(vocabulary):,} tokens up to {highest:,}: download its"
+            " tokenizer again"
         )
     lacking = sorted(
         key for key in found["missing_keys"] if config.pooling == "pooler" or "pooler" not in key
@@ -79,6 +97,20 @@ def pretrained(config: EncoderConfig, longest: int) -> tuple[Encoder, Tokenizer]
     padding = 0 if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
     cutter = Tokenizer(tokenizer.backend_tokenizer.to_str(), padding)
     return Encoder(transformer, config, padding), cutter
+
+
+def _check_shape(name: str, described: dict[str, Any]) -> None:
+    try:
+        check_sizes(reduced(described))
+    except ModelError as error:
+        raise ConfigError(f"encoder: {name!r}: {error}") from None
+
+
+def _check_regular(folder: Path) -> None:
+    """Raises OSError for a pipe or device in the folder, on which transformers would wait."""
+    for path in folder.iterdir() if folder.is_dir() else ():
+        if not path.is_file() and not path.is_dir():
+            raise OSError(f"{path.name} is not a regular file")
 
 
 def _check_kind(transformer: Transformer, config: EncoderConfig) -> None:

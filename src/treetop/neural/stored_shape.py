@@ -40,6 +40,8 @@ _NAME = re.compile(r"[A-Za-z0-9_|+-]{1,64}")
 _COUNTS_LAYERS = re.compile(r"\w*(layer|block|group)s?\w*")
 _LARGEST = 10**8
 """A number that no size of a transformer reaches."""
+_OWN_KERNELS = (None, "eager", "sdpa", "flash_attention_2", "flash_attention_3", "flex_attention")
+"""Implementations of attention inside transformers or an installed package."""
 _FETCHING = ("backbone", "timm")
 """In the names of families and fields that get another network from a library."""
 
@@ -69,9 +71,20 @@ def check_sizes(fields: Mapping[str, Any]) -> None:
         counted = _COUNTS_LAYERS.fullmatch(name) is not None
         for number in [len(value), *value] if isinstance(value, list) else [value]:
             if isinstance(number, int) and counted:
-                check_count(LAYERS, number, f"{name} of the model's encoder", ModelError)
+                check_count(LAYERS, number, f"{name} of the encoder", ModelError)
             elif isinstance(number, int) and abs(number) > _LARGEST:
                 raise ValueError(f"{name} is {number}")
+
+
+def check_downloads_nothing(described: Mapping[str, Any]) -> None:
+    """Rejects a configuration whose attention transformers would download as a kernel from the hub."""
+    for name, value in described.items():
+        chosen = value.values() if isinstance(value, dict) else [value]
+        fetches = name.endswith("_implementation") and any(one not in _OWN_KERNELS for one in chosen)
+        if fetches or (name in ("use_kernels", "kernel_config") and value):
+            raise ValueError(f"its config.json has {name}, for which code would be downloaded; remove it")
+        if isinstance(value, dict):
+            check_downloads_nothing(value)
 
 
 def _is_safe(name: str) -> bool:

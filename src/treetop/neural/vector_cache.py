@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import UNREADABLE, read_array
 from ..data.files import Output
 from ..digests import digest_of
 from ..errors import TreetopError
@@ -24,10 +25,12 @@ def cached(folder: str | None, encoder: Encoder, examples: Examples, make: Calla
         return make()
     path = Path(folder).expanduser() / f"{_digest(encoder, examples)}.npy"
     try:
-        cached_vectors: Vectors = np.load(path, allow_pickle=False)
-        return cached_vectors
-    except (OSError, ValueError, EOFError):
-        vectors = make()
+        found: Vectors = read_array(path)
+    except UNREADABLE:
+        found = np.zeros(0, np.float32)
+    if found.dtype == np.float32 and found.shape == (len(examples), encoder.width):
+        return found
+    vectors = make()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with Output() as out:

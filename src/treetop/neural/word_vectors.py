@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ..data.files import Input
+from ..data.files import Input, read_lines
 from ..errors import ConfigError, DataError, raise_machine_fault
+from ..regular_files import open_regular, read_regular
 
 LARGEST = 1e18
 """Larger numbers are errors: the standard deviation of such vectors would exceed float32."""
@@ -92,6 +93,7 @@ def _of_tensors(path: Path, places: dict[str, int]) -> Vectors:
     from safetensors.torch import load_file  # numpy has no bf16
 
     try:
+        open_regular(path).close()
         tables = [table for table in load_file(path).values() if table.ndim == 2]
     except (OSError, SafetensorError) as error:
         raise_machine_fault(error, path)
@@ -114,14 +116,10 @@ def _of_tensors(path: Path, places: dict[str, int]) -> Vectors:
 
 def _words_of_table(path: Path) -> list[str]:
     plain, tokenizer = path.with_name("vocab.txt"), path.with_name("tokenizer.json")
+    if plain.is_file():
+        return list(read_lines(plain))
     try:
-        if plain.is_file():
-            return plain.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise_machine_fault(error, plain)
-        raise DataError(f"{plain}: the words cannot be read ({error}): replace the file") from None
-    try:
-        numbers = json.loads(tokenizer.read_text("utf-8"))["model"]["vocab"]
+        numbers = json.loads(read_regular(tokenizer))["model"]["vocab"]
         return sorted(numbers, key=numbers.__getitem__)
     except OSError as error:
         raise_machine_fault(error, tokenizer)

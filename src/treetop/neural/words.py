@@ -17,7 +17,8 @@ import torch
 from torch import nn
 
 from ..config import Config, setting
-from ..errors import ConfigError, DataError, raise_machine_fault
+from ..data.files import read_lines
+from ..errors import ConfigError, DataError
 from ..features import Tfidf, TfidfConfig
 from ..strings import Strings
 from .batches import PADDING
@@ -149,13 +150,9 @@ class Words:
 
 
 def _terms_in_file(path: Path, tfidf: Tfidf) -> npt.NDArray[np.int32]:
-    try:
-        words = set(path.read_text("utf-8").split())
-    except (OSError, UnicodeDecodeError) as error:
-        raise_machine_fault(error, path)
-        raise DataError(
-            f"{path}: the vocabulary cannot be read ({error}): give a UTF-8 file with one word per line"
-        ) from None
+    words: set[str] = set()
+    for line in read_lines(path):
+        words.update(line.split())
     kept = [place for place, word in enumerate(tfidf.vocabulary) if word in words]
     if not kept:
         raise DataError(f"{path}: lists none of the words of the texts: list some, one per line")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..recipes import PublishedEncoder, Recipe, published_encoders
+from ..regular_files import read_regular
 from ..units import counted
 
 if TYPE_CHECKING:
@@ -101,8 +102,10 @@ def size_of(encoder: str) -> PublishedEncoder | None:
     if encoder in known:
         return known[encoder]
     try:
-        found: Mapping[str, Any] = json.loads((Path(encoder).expanduser() / "config.json").read_text("utf-8"))
-    except (OSError, ValueError):
+        found = json.loads(read_regular(Path(encoder).expanduser() / "config.json"))
+    except (OSError, ValueError, RecursionError, RuntimeError):
+        return None
+    if not isinstance(found, dict):
         return None
     hidden, layers, vocabulary = (
         next((found[name] for name in names if isinstance(found.get(name), int)), None)

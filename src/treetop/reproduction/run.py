@@ -14,7 +14,6 @@ import contextlib
 import json
 import os
 import time
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,12 +22,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _native, store
+from ..arrays import UNREADABLE, typed
 from ..checkpoints import keeping
 from ..config import value_text
 from ..data import Dataset
 from ..data.digest import data_digest
 from ..data.files import Output
-from ..errors import ConfigError, DataError
+from ..errors import ConfigError, DataError, ModelError
 from ..machine import peak_memory
 from ..metrics import DEFAULT_PROPENSITY, evaluate, parse_metric
 from ..metrics.propensity import PROPENSITY
@@ -36,6 +36,7 @@ from ..predictions import Predictions
 from ..progress import step
 from ..ranked import Ranked
 from ..recipes import ENSEMBLE
+from ..regular_files import open_regular, read_regular
 from ..units import counted
 from .plan import Plan, PlannedMember
 
@@ -142,8 +143,8 @@ def _keep_settings(member: PlannedMember, path: Path) -> bool:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+        found = json.loads(read_regular(path))
+    except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{path}: cannot be read ({error}): name another --output") from None
     if not isinstance(found, dict):
         raise DataError(f"{path}: is not a JSON object: name another --output")
@@ -275,13 +276,19 @@ def _keep(path: Path, predictions: Predictions, seconds: float) -> None:
         )
 
 
+_KEPT: dict[str, type[np.generic]] = {"indptr": np.int64, "indices": np.int32, "scores": np.float32}
+
+
 def _read(path: Path, train: Dataset) -> tuple[Predictions, float] | None:
     """What `_keep` wrote; None if it is missing or damaged."""
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            found = Predictions(arrays["indptr"], arrays["indices"], arrays["scores"], train.labels)
+        with open_regular(path) as file, np.load(file, allow_pickle=False) as arrays:
+            parts = typed(arrays, _KEPT)
+            found = Predictions(parts["indptr"], parts["indices"], parts["scores"], train.labels)
             return found, float(arrays["seconds"])
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, DataError):
+    except ModelError:
+        return None
+    except UNREADABLE:
         return None
 
 

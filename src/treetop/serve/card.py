@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from ..data.statistics import frequency_buckets
 from ..methods import METHODS
-from .regular_files import read_regular
+from ..regular_files import read_regular
 from .schemas import StoredEvaluation
 from .served_model import ServedModel, version_of
 

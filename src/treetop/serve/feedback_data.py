@@ -61,8 +61,16 @@ def _rows(
             rows = connection.execute(f"{query} ORDER BY id", parameters).fetchall()
         finally:
             connection.close()
-        return [(identity, text, *map(json.loads, lists)) for identity, text, *lists in rows]
-    except (sqlite3.Error, ValueError, TypeError) as error:
+        found = [(identity, text, *map(json.loads, lists)) for identity, text, *lists in rows]
+        for _, text, *lists in found:
+            if not isinstance(text, str) or not all(map(_are_names, lists)):
+                raise ValueError("an entry is not a text with lists of labels")
+        return found
+    except (sqlite3.Error, ValueError, TypeError, RecursionError) as error:
         raise DataError(
             f"{path}: not a feedback file ({error}); give the file that treetop serve writes (--feedback)"
         ) from None
+
+
+def _are_names(labels: object) -> bool:
+    return isinstance(labels, list) and all(isinstance(label, str) for label in labels)

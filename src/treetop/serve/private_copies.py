@@ -24,8 +24,8 @@ from typing import Any
 import xxhash
 
 from ..errors import ModelError, TreetopError
+from ..regular_files import open_regular, read_regular
 from ..store import MANIFEST, array_file, read_manifest
-from .regular_files import open_regular, read_regular
 
 PREFIX = "treetop-serve-"
 ALIVE = "alive"

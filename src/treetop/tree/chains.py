@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from ..errors import DataError
+from ..limits import PER_ENTRY
 from .label_tree import LabelTree
 
 Nodes = npt.NDArray[np.int64]
@@ -24,6 +25,10 @@ def ordered(chain: Sequence[Any], names: Sequence[str]) -> tuple[LabelTree, list
     matrix with several columns is below a root that has these as children.
     """
     above = int(chain[0].shape[1])
+    if above > PER_ENTRY * max(chain[0].shape[0], PER_ENTRY):
+        raise DataError(
+            f"{names[0]}: has {above:,} clusters for {chain[0].shape[0]:,} nodes; leave out empty clusters"
+        )
     offsets, orders = [], []
     place = np.zeros(1, np.int64)  # in the tree, of each node of the level above
     if above > 1:

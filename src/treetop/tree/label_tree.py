@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,7 @@ from scipy import sparse
 from ..arrays import typed
 from ..data import Dataset
 from ..errors import DataError
+from ..limits import LEVELS, check_count
 from ..strings import Strings
 from ..units import counted
 
@@ -179,17 +181,21 @@ class LabelTree:
         order = sorted(range(len(padded)), key=padded.__getitem__)
         sorted_paths = [padded[index] for index in order]
         offsets = []
+        shared = [-1, *(_shared(*pair) for pair in pairwise(sorted_paths))][: len(sorted_paths)]
         starts = [0, len(sorted_paths)]  # borders of the current level's nodes in sorted_paths
         for level in range(depth):
-            borders = [0] if sorted_paths else []
-            borders += [
-                row
-                for row in range(1, len(sorted_paths))
-                if level + 1 == depth or sorted_paths[row][: level + 1] != sorted_paths[row - 1][: level + 1]
-            ]
+            borders = [row for row, same in enumerate(shared) if level + 1 == depth or same <= level]
             offsets.append(np.searchsorted(borders, starts).astype(np.int64))
             starts = [*borders, len(sorted_paths)]
         return cls(tuple(offsets), np.array(order, np.int32))
+
+
+def _shared(path: Sequence[str], other: Sequence[str]) -> int:
+    """How many nodes two paths have in common at their beginning."""
+    for level, (node, another) in enumerate(zip(path, other, strict=True)):
+        if node != another:
+            return level
+    return len(path)
 
 
 def _ancestry(name: str, parents: Mapping[str, str | None]) -> list[str]:
@@ -199,4 +205,5 @@ def _ancestry(name: str, parents: Mapping[str, str | None]) -> list[str]:
             raise DataError(f"the taxonomy has a cycle at {parent!r}: remove one of its lines")
         path.append(parent)
         seen.add(parent)
+        check_count(LEVELS, len(path), f"the number of levels above {name!r} in the taxonomy")
     return path[::-1]

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError, raise_machine_fault
+from ..regular_files import read_regular
 from ..sparse import read_npz
 from ..strings import Strings
 from .chains import tree_of_chain
@@ -43,12 +44,15 @@ def read_tree(path: str | os.PathLike[str], labels: Strings, source: str = "the 
     parents = read_taxonomy(path)
     if not any(name in parents for name in labels):
         raise DataError(f"{path}: lists none of the labels of {source}; use the same names")
-    return LabelTree.from_parents(parents, labels)
+    try:
+        return LabelTree.from_parents(parents, labels)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
 
 
 def _chain_files(folder: Path) -> list[Path]:
     try:
-        length = json.loads((folder / _CHAIN).read_text("utf-8"))["len"]
+        length = json.loads(read_regular(folder / _CHAIN))["len"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
         raise_machine_fault(error, folder / _CHAIN)
         length = None

@@ -22,8 +22,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ...arrays import UNREADABLE, write_array
+from ...arrays import UNREADABLE, read_array, write_array
 from ...errors import DataError, raise_machine_fault
+from ...regular_files import read_regular
 from ...sparse import around, csr_arrays, structure_flaw
 from ...strings import Strings
 from ..dataset import Dataset
@@ -133,12 +134,13 @@ class _Arrays:
         if not path.is_file():
             raise DataError(f"{folder}: is not a folder of arrays: it has no {MANIFEST}")
         try:
-            manifest = json.loads(path.read_text("utf-8"))
+            manifest = json.loads(read_regular(path))
             kind, version = manifest["format"], int(manifest["version"])
             self.sizes = {name: int(manifest[name]) for name in ("examples", "features", "labels")}
             self._entries = {name: dict(entry) for name, entry in manifest["arrays"].items()}
             self.may_hold_relevance = manifest.get("values") != _VALUES
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except UNREADABLE as error:
+            raise_machine_fault(error, path)
             raise self.damaged("it is not a manifest of arrays") from None
         if kind != FORMAT:
             raise self.damaged("it is not a manifest of arrays")
@@ -199,10 +201,12 @@ class _Arrays:
         if not isinstance(file, str):
             raise self.damaged(f"no file is recorded for {name}")
         path = self._folder / file
-        if path.resolve().parent.parent != self._folder.resolve():
-            raise self.damaged(f"{name} points outside the folder")
         try:
-            array = np.load(path, mmap_mode="r", allow_pickle=False)
+            if path.resolve().parent.parent != self._folder.resolve():
+                raise self.damaged(f"{name} points outside the folder")
+            array = read_array(path, mapped=True)
+        except DataError:
+            raise
         except FileNotFoundError:
             raise DataError(f"{self._folder}: the file {file} is missing; {_CONVERT_AGAIN}") from None
         except UNREADABLE as error:

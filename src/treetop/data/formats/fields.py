@@ -26,16 +26,16 @@ def join_texts(parts: Collection[str]) -> str:
 
 def is_name(value: Any) -> bool:
     """Whether a value can name a label or an example: a string or a finite number."""
-    if isinstance(value, (int, float)):
-        return not isinstance(value, bool) and math.isfinite(value)
-    return isinstance(value, str)
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, (int, str)) and not isinstance(value, bool)
 
 
 def weight_of(value: Any, place: str, name: Column) -> float:
     """The weight of an example: a finite number of at least 0, perhaps as text."""
     try:
         weight = float(value) if isinstance(value, (int, float, str)) else math.nan
-    except ValueError:
+    except (ValueError, OverflowError):
         weight = math.nan
     if isinstance(value, bool) or not 0 <= weight < math.inf:
         raise DataError(f"{place}: the weight in {str(name)!r} must be a number of at least 0, not {value!r}")

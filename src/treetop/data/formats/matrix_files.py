@@ -7,7 +7,6 @@ columns from 0. An empty line is an empty row.
 from __future__ import annotations
 
 import re
-import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -16,15 +15,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ...arrays import UNREADABLE
+from ...arrays import UNREADABLE, read_array, why
 from ...errors import DataError, raise_machine_fault
-from ...limits import ROWS, check_declared, check_decompressed
-from ...sparse import read_npz
+from ...sparse import npz_columns, read_npz
 from ...units import counted
 from ..files import Input
 from .sparse_text import LARGEST, Sizes, check_rows_declared, read_rows
 
-HEADER = re.compile(r"\s*([0-9]+)\s+([0-9]+)\s*")
+HEADER = re.compile(r"\s*([0-9]{1,30})\s+([0-9]{1,30})\s*")
 _ENTRIES = re.compile(r"\s*([0-9]+:[-+.0-9eE]+(\s+|$))*")
 _BINARY = (".npz", ".npy")
 _DENSE_ROWS = 4096
@@ -41,7 +39,6 @@ _COMPLAINTS = {
 def read_matrix(path: Path) -> sparse.csr_matrix:
     """The matrix of any such file, unchecked."""
     if path.suffix == ".npz":
-        _check_archive(path)
         return _narrow(read_npz(path), path)
     if path.suffix == ".npy":
         return _sparse(_narrow(_dense(path), path))
@@ -54,23 +51,6 @@ def read_matrix(path: Path) -> sparse.csr_matrix:
         matrix, _ = read_rows(source, sizes, _COMPLAINTS, first_line=2)
     check_rows_declared(str(path), counted(rows, "row"), rows, matrix.shape[0])
     return matrix
-
-
-def _check_archive(path: Path) -> None:
-    """Rejects sizes that only the file's directory or its ``shape`` has, before anything is unpacked."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            unpacked = sum(member.file_size for member in archive.infolist())
-        check_decompressed(unpacked, path.stat().st_size, str(path))
-        with np.load(path, allow_pickle=False) as arrays:
-            rows = int(arrays["shape"][0])
-            if rows > ROWS.most and arrays["format"].item() not in (b"csr", "csr"):
-                check_declared(ROWS, rows, len(arrays["data"]), str(path))
-    except DataError:
-        raise
-    except UNREADABLE as error:
-        raise_machine_fault(error, path)
-        return  # `read_npz` says what is wrong
 
 
 def _narrow(matrix: Any, path: Path) -> Any:
@@ -91,8 +71,7 @@ def columns_of(path: Path) -> int | None:
     """The number of columns, without reading the matrix; None if the file does not say."""
     try:
         if path.suffix == ".npz":
-            with np.load(path, allow_pickle=False) as arrays:
-                return int(arrays["shape"][1])
+            return npz_columns(path)
         if path.suffix == ".npy":
             return int(_dense(path).shape[1])
         with Input(path) as source:
@@ -123,10 +102,12 @@ def check_columns(path: Path, columns: int, others: Iterable[Path | None], what:
 
 def _dense(path: Path) -> npt.NDArray[Any]:
     try:
-        array: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+        array = read_array(path, mapped=True)
     except UNREADABLE as error:
         raise_machine_fault(error, path)
-        raise DataError(f"{path}: not an array saved by numpy ({error})") from None
+        raise DataError(
+            f"{path}: not an array saved by numpy ({why(error)}); write it with numpy.save"
+        ) from None
     if array.ndim != 2 or array.dtype.kind not in "fiub":
         raise DataError(
             f"{path}: has shape {array.shape} and type {array.dtype}; save a matrix of numbers with two"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import DataError, MissingExtraError, raise_machine_fault
-from ...limits import check_decompressed
+from ...limits import ROWS, check_declared, check_decompressed
 from ..dataset import Dataset
 from ..files import Input, Output
 from .examples import Examples, label_sets
@@ -67,11 +67,12 @@ def _read(name: str, file: Any, options: ReadOptions, size: int) -> Dataset:
     labels_type = None if columns.labels is None else file.schema_arrow.field(columns.labels).type
     cells = LabelCells(name) if _holds_strings(labels_type) else None
     examples = Examples(name, options.need_labels, unit="row")
+    check_declared(ROWS, file.metadata.num_rows, size, name, "bytes")
     row = decoded = 0
     for batch in file.iter_batches(_BATCH, columns=columns.all):
         decoded += batch.nbytes
         check_decompressed(decoded, size, name)
-        values = {column: _values(batch.column(column)) for column in columns.all}
+        values = {column: _values(batch.column(column), column, name) for column in columns.all}
         for at in range(batch.num_rows):
             row += 1
             examples.append(
@@ -137,9 +138,17 @@ def _is(kind: Any, name: str) -> bool:
     return check is not None and bool(check(kind))
 
 
-def _values(column: Any) -> list[Any]:
+def _values(column: Any, name: str, file: str) -> list[Any]:
     """The values as Python objects, bytes as text."""
-    return [_text_of(value) for value in column.to_pylist()]
+    try:
+        values = column.to_pylist()
+    except UnicodeDecodeError:
+        raise
+    except (ValueError, OverflowError) as error:  # times that Python does not have
+        raise DataError(
+            f"{file}: column {name!r} has a value that cannot be read ({error}); write strings or numbers"
+        ) from None
+    return list(map(_text_of, values))
 
 
 def _text_of(value: Any) -> Any:

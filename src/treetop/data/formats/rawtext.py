@@ -135,7 +135,7 @@ def _text_files(folder: Path) -> dict[str, str]:
     """The texts of each split."""
     # Sorted, "x_raw_texts.txt" comes before "x_texts.txt": raw texts win over pre-processed ones.
     files: dict[str, str] = {}
-    for name in sorted(entry.name for entry in folder.iterdir()):
+    for name in sorted(entry.name for entry in folder.iterdir() if entry.is_file()):
         if match := TEXTS_FILE.fullmatch(name):
             files.setdefault(match["split"], name)
     return files

@@ -34,7 +34,8 @@ def split_relevances(
         return names, Y, None
     alone = [matches[column]["name"] if column in matches else name for column, name in enumerate(names)]
     relevance = np.ones(len(alone), np.float32)
-    relevance[list(matches)] = [float(match["relevance"]) for match in matches.values()]
+    with np.errstate(over="ignore"):  # infinity, which is an error in a `Dataset`
+        relevance[list(matches)] = [float(match["relevance"]) for match in matches.values()]
     labels = sorted(set(alone))
     place = {name: number for number, name in enumerate(labels)}
     columns = np.array([place[name] for name in alone], np.int32)

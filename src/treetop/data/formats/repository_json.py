@@ -23,6 +23,7 @@ from .jsonl import parse_record, record_text
 TITLE, CONTENT = "title", "content"
 LABEL_NUMBERS = "target_ind"
 _RELEVANCE, _ID = "target_rel", "uid"
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 class JsonExamples:
@@ -82,10 +83,14 @@ def _labels(record: dict[str, Any], place: str) -> tuple[list[int], list[float]]
     if not isinstance(numbers, list) or not all(type(item) is int and 0 <= item < 2**31 for item in numbers):
         raise DataError(f"{place}: field {LABEL_NUMBERS!r} must be a list of label numbers, counted from 0")
     relevance = record.get(_RELEVANCE, [1.0] * len(numbers))
-    if not isinstance(relevance, list) or not all(type(item) in (int, float) for item in relevance):
-        raise DataError(f"{place}: field {_RELEVANCE!r} must be a list of numbers")
+    if not isinstance(relevance, list) or not all(map(_is_relevance, relevance)):
+        raise DataError(f"{place}: field {_RELEVANCE!r} must be a list of finite numbers of at least 0")
     if len(relevance) != len(numbers):
         raise DataError(
             f"{place}: {_RELEVANCE!r} has {len(relevance)} numbers for {len(numbers)} labels; each needs one"
         )
     return numbers, relevance
+
+
+def _is_relevance(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value <= _LARGEST

@@ -27,7 +27,7 @@ from .examples import check_labelled, numbered_labels
 from .options import ReadOptions, WriteOptions
 from .sparse_text import Sizes, check_rows_declared, read_rows
 
-HEADER = re.compile(r"\s*([0-9]+)\s+([0-9]+)\s+([0-9]+)\s*")
+HEADER = re.compile(r"\s*([0-9]{1,30})\s+([0-9]{1,30})\s+([0-9]{1,30})\s*")
 _ENTRIES = 1 << 20
 """Entries printed at a time."""
 COMPLAINTS = {

@@ -1,4 +1,4 @@
-"""Reading files of a served folder, which anyone may change at any time: nothing here blocks or overflows."""
+"""Reading files that only their names make what they should be: a pipe or device there blocks nothing."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def open_regular(path: Path) -> BinaryIO:
         raise
 
 
-def read_regular(path: Path, limit: int) -> bytes:
-    """The content of a file of at most ``limit`` bytes; raises OSError for a larger one."""
+def read_regular(path: Path, limit: int | None = None) -> bytes:
+    """The content of a file, of at most ``limit`` bytes; raises OSError for a larger one."""
     with open_regular(path) as file:
-        content = file.read(limit + 1)
-    if len(content) > limit:
+        content = file.read(-1 if limit is None else limit + 1)
+    if limit is not None and len(content) > limit:
         raise OSError(errno.EFBIG, f"larger than {limit:,} bytes", str(path))
     return content
