@@ -9,7 +9,6 @@ import numpy.typing as npt
 from scipy import sparse
 
 from .. import _native, checkpoints
-from ..arrays import typed
 from ..progress import step
 from ..ranked import Ranked
 from ..sparse import Rows, csr_arrays, transpose
@@ -108,8 +107,7 @@ class SingleLevel:
         n_features: int,
     ) -> SingleLevel:
         """The inverse of `state`, for the same tree and features."""
-        level = typed(arrays, LevelWeights.TYPES)
-        return cls(LevelWeights(offsets, n_features=n_features, last=True, **level), config)
+        return cls(LevelWeights.from_state(arrays, offsets, n_features=n_features, last=True), config)
 
     def dense(self) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """``W, b``: weights, nodes × features, and biases."""

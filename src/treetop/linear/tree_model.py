@@ -10,9 +10,10 @@ import numpy.typing as npt
 from scipy import sparse
 
 from .. import _native, checkpoints
-from ..arrays import typed, under_prefix, with_prefix
+from ..arrays import under_prefix, with_prefix
 from ..data.matrices import label_matrix
-from ..errors import ConfigError, DataError, ModelError
+from ..errors import ConfigError, DataError
+from ..model_arrays import Numbers, checked
 from ..progress import step
 from ..ranked import Ranked
 from ..sparse import Rows, binarize, csr_arrays, merge_columns, normalize_rows, transpose
@@ -194,18 +195,19 @@ class TreeModel:
         tree = LabelTree.from_state(under_prefix("tree", arrays))
         model = cls(tree, [], config, n_features)
         for number in range(tree.depth):
-            level = typed(under_prefix(f"level{number}", arrays), LevelWeights.TYPES)
-            model.levels.append(model._level(number, level))
+            level = under_prefix(f"level{number}", arrays)
+            last = config.scores_only_children(number, tree.depth)
+            model.levels.append(
+                LevelWeights.from_state(level, tree.offsets[number], n_features=n_features, last=last)
+            )
         if "solved0.positives" in arrays:
             model.solved = tuple(model._solved(number, arrays) for number in range(tree.depth))
         return model
 
     def _solved(self, number: int, arrays: Mapping[str, npt.NDArray]) -> Solved:
-        types = {"positives": np.int64, "examples": np.int64}
-        solved = Solved(**typed(under_prefix(f"solved{number}", arrays), types))
-        if len(solved.positives) != self.tree.sizes[number]:
-            raise ModelError("the example counts of a level do not match its tree: retrain the model")
-        return solved
+        counts = Numbers(np.int64, self.tree.sizes[number], "nodes", least=0)
+        part = under_prefix(f"solved{number}", arrays)
+        return Solved(**checked(part, dict.fromkeys(("positives", "examples"), counts)))
 
     def _level(self, number: int, arrays: Mapping[str, npt.NDArray]) -> LevelWeights:
         last = self.config.scores_only_children(number, self.tree.depth)
