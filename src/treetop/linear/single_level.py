@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +48,8 @@ class SingleLevel:
         )
         settings = config.solver_settings()
         name = checkpoints.name_of("single", *csr_arrays(X), X.shape, *problem, settings, config.weight_bits)
-        kept = checkpoints.find(name)
+        restore = partial(LevelWeights.from_state, offsets=offsets, n_features=X.shape[1], last=True)
+        kept = checkpoints.restored(name, restore)
         if kept is None:
             packed: list[LevelWeights] = []
 
@@ -63,8 +65,8 @@ class SingleLevel:
             level = _native.LevelProblem(rows, *problem, _native.SolverOptions(**settings))
             with step(title) as progress:
                 _native.train_levels([level], threads, keep, progress)
-            kept = dict(checkpoints.keep(name, packed[0].state()))
-        return cls(LevelWeights(offsets, n_features=X.shape[1], last=True, **kept), config)
+            kept = restore(checkpoints.keep(name, packed[0].state()))
+        return cls(kept, config)
 
     def rank(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -85,8 +86,10 @@ class TreeModel:
         """Trains the next levels, which are independent of each other; reuses those in checkpoints."""
         depth, first = self.tree.depth, len(self.levels)
         names = [name for name, _ in problems]
-        finished: dict[int, Mapping[str, npt.NDArray]] = {
-            number: kept for number, name in enumerate(names) if (kept := checkpoints.find(name))
+        finished: dict[int, LevelWeights] = {
+            number: kept
+            for number, name in enumerate(names)
+            if (kept := checkpoints.restored(name, partial(self._level, first + number)))
         }
         todo = [number for number in range(len(problems)) if number not in finished]
 
@@ -100,14 +103,14 @@ class TreeModel:
                 bits=self.config.weight_bits,
                 threads=threads,
             )
-            finished[number] = checkpoints.keep(names[number], packed.state())
+            kept = checkpoints.keep(names[number], packed.state())
+            finished[number] = self._level(first + number, kept)
 
         if todo:
             numbers = ", ".join(str(first + number + 1) for number in todo)
             with step(f"Training level{'s' * (len(todo) > 1)} {numbers} of {depth}") as progress:
                 _native.train_levels([problems[number][1] for number in todo], threads, keep, progress)
-        for number in range(len(problems)):
-            self.levels.append(self._level(first + number, finished[number]))
+        self.levels += [finished[number] for number in range(len(problems))]
 
     def positives(self, relevance: list[sparse.csr_matrix], level: int) -> sparse.csr_matrix:
         """Examples × nodes: the cost of each positive."""
@@ -195,11 +198,7 @@ class TreeModel:
         tree = LabelTree.from_state(under_prefix("tree", arrays))
         model = cls(tree, [], config, n_features)
         for number in range(tree.depth):
-            level = under_prefix(f"level{number}", arrays)
-            last = config.scores_only_children(number, tree.depth)
-            model.levels.append(
-                LevelWeights.from_state(level, tree.offsets[number], n_features=n_features, last=last)
-            )
+            model.levels.append(model._level(number, under_prefix(f"level{number}", arrays)))
         if "solved0.positives" in arrays:
             model.solved = tuple(model._solved(number, arrays) for number in range(tree.depth))
         return model
@@ -211,7 +210,8 @@ class TreeModel:
 
     def _level(self, number: int, arrays: Mapping[str, npt.NDArray]) -> LevelWeights:
         last = self.config.scores_only_children(number, self.tree.depth)
-        return LevelWeights(self.tree.offsets[number], n_features=self.n_features, last=last, **arrays)
+        offsets = self.tree.offsets[number]
+        return LevelWeights.from_state(arrays, offsets, n_features=self.n_features, last=last)
 
 
 def _like(Y: sparse.csr_matrix, negatives: Any, tree: LabelTree) -> sparse.csr_matrix:

@@ -18,7 +18,7 @@ _STATISTICS: dict[str, Any] = {
     "input": str,
     "source": str,
 }
-_OF_SOME: dict[str, Any] = {"features": int, "weighted": bool, "recipe": str}
+_OF_SOME: dict[str, Any] = {"features": int, "weighted": bool, "recipe": str, "recipe_member": str}
 _OF_PARTS: dict[str, dict[str, Any]] = {
     "calibration": {"kind": str, "examples": int, "source": str},
     "spent": {"seconds": (int, float), "peak_bytes": (int, NoneType)},
