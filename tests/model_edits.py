@@ -517,6 +517,11 @@ def _resident() -> int:
     return int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) * 1024
 
 
+def _say(entry: Json) -> None:
+    sys.stdout.write(json.dumps(entry) + "\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("place", type=Path)
@@ -536,7 +541,7 @@ def main() -> None:
             what, stored, arrays = tried.describe(rng, chosen.only)
             misaligned = "" if rng.random() < 0.9 else _chosen(rng, arrays)
             what += misaligned and f"; {misaligned} misaligned"
-            print(json.dumps({"number": number, "try": what}), flush=True)
+            _say({"number": number, "try": what})
             before, failure, answer = _resident(), None, ""
             faulthandler.dump_traceback_later(SECONDS, exit=True)
             try:
@@ -547,7 +552,7 @@ def main() -> None:
             grown = _resident() - before
             if failure is None and grown > GROWTH:
                 failure = f"took {grown / 1e6:.0f} MB"
-            print(json.dumps({"number": number, "failure": failure, "answer": answer}), flush=True)
+            _say({"number": number, "failure": failure, "answer": answer})
 
 
 # -- many ----------------------------------------------------------------------------------------------------
