@@ -204,5 +204,7 @@ def _intact(
 def stored_width(arrays: Mapping[str, npt.NDArray], name: str) -> int:
     """A stored number of features; as no other array may follow from it, it is limited."""
     width = whole_number(arrays, name)
-    check_declared(FEATURES, width, sum(array.size for array in arrays.values()), "the model", error=ModelError)
+    check_declared(
+        FEATURES, width, sum(array.size for array in arrays.values()), "the model", error=ModelError
+    )
     return width
