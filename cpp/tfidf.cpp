@@ -322,6 +322,9 @@ TermTexts spell_terms(const TfidfView& model, const Analysis& analysis) {
     for (std::size_t at = 0; at < model.gram_slots.size(); at += 3) {
         put(model.gram_slots[at + 2], model.gram_slots[at], model.gram_slots[at + 1]);
     }
+    // Damaged arrays may repeat their longest word in every term.
+    const std::size_t stored = model.word_bytes.size() + 4 * (model.gram_slots.size() + 2 * model.word_slots.size());
+    const std::size_t most = (std::size_t{1} << 26) + 16 * static_cast<std::size_t>(analysis.ngram_max) * stored;
     TermTexts terms;
     terms.offsets.push_back(0);
     const bool of_words = analysis.analyzer == Analyzer::word || analysis.analyzer == Analyzer::blank;
@@ -338,6 +341,7 @@ TermTexts spell_terms(const TfidfView& model, const Analysis& analysis) {
             terms.bytes.insert(terms.bytes.end(), word.begin(), word.end());
             if (i > 0 && of_words) terms.bytes.push_back(' ');
         }
+        if (terms.bytes.size() > most) throw std::invalid_argument("the stored vocabulary is damaged: its terms are too long");
         terms.offsets.push_back(static_cast<std::int64_t>(terms.bytes.size()));
     }
     return terms;

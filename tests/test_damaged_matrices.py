@@ -118,7 +118,7 @@ def test_fewer_features_than_the_vocabulary_has_terms(method, tmp_path):
     names = json.loads((tmp_path / "m" / "manifest.json").read_text())["arrays"]
     for name in [name for name in names if name.endswith("n_features")]:
         edited(tmp_path / "m", **{name.replace(".", "__"): lambda array: array * 0 + 5})
-    with pytest.raises(ModelError, match="the model has 5 features, but a vocabulary of"):
+    with pytest.raises(ModelError, match="the model has 5 features, but the terms of its TF-IDF are"):
         treetop.load(tmp_path / "m")
 
 

@@ -13,10 +13,12 @@ import pytest
 import zstandard
 from scipy import sparse
 
+import treetop
 from treetop import Strings
 from treetop.data import read
 from treetop.data.files import Input
 from treetop.errors import ConfigError, DataError
+from treetop.sparse import read_npz
 
 COMPRESS = {
     "gz": gzip.compress, "xz": lzma.compress, "bz2": bz2.compress, "zst": zstandard.ZstdCompressor().compress,
@@ -156,3 +158,31 @@ def test_standard_input(monkeypatch, limits):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(packed))
     with pytest.raises(DataError, match="standard input: decompresses to more than"), Input("-") as source:
         sum(1 for _ in source.lines())
+
+
+def test_matrices_from_python_and_of_other_doors(tmp_path, limits):
+    """Few entries, many columns or rows: what `fit`, `predict`, trees and models of PECOS are given."""
+    Y = sparse.csr_matrix([[1, 0], [0, 1]], dtype=np.float32)
+    wide = sparse.csr_matrix(([1, 1], [0, 5], [0, 1, 2]), shape=(2, 2**40))
+    long = sparse.coo_matrix(([1, 1], ([0, 2**33], [0, 1])), shape=(2**34, 2))
+    model = treetop.XRLinear(threads=1).fit(sparse.csr_matrix(np.eye(2, dtype=np.float32)), Y)
+    for given, words in (
+        (wide, "declares 1,099,511,627,776 features"),
+        (long, "declares 17,179,869,184 rows"),
+    ):
+        for use in (
+            lambda given=given: treetop.XRLinear().fit(given, Y),
+            lambda given=given: model.predict(given),
+        ):
+            with pytest.raises(DataError, match=words):
+                use()
+    with pytest.raises(DataError, match="declares 1,099,511,627,776 labels"):
+        treetop.XRLinear().fit(sparse.csr_matrix(np.eye(2, dtype=np.float32)), wide)
+    path = tmp_path / "C.npz"
+    for given in (wide, long, sparse.csc_matrix(([1], [7], [0, 1]), shape=(2**33, 1))):
+        sparse.save_npz(path, given)
+        with pytest.raises(DataError, match="declares"):
+            read_npz(path)
+    limits("features=2000000000000")
+    sparse.save_npz(path, wide)
+    assert read_npz(path).shape == wide.shape

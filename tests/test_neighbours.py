@@ -8,7 +8,7 @@ from scipy import sparse
 
 import treetop
 from conftest import planted
-from treetop.errors import DataError
+from treetop.errors import ModelError
 from treetop.neighbours import Neighbours, NeighboursConfig
 
 
@@ -98,7 +98,7 @@ def test_arrays_that_do_not_fit():
         "rows": lambda a: a + 1,
     }.items():
         changed = state | {name: np.ascontiguousarray(damage(state[name]))}
-        with pytest.raises(DataError, match="are inconsistent"):
+        with pytest.raises(ModelError, match="the arrays of the neighbours do not match"):
             Neighbours.from_state(changed, NeighboursConfig(), 40, 6)
 
 

@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 from conftest import planted
-from treetop.errors import DataError
+from treetop.errors import DataError, ModelError
 from treetop.linear import LinearConfig, TreeModel
 from treetop.linear.level_weights import LevelWeights
 from treetop.tree import TreeConfig, build_tree
@@ -184,8 +184,9 @@ def test_arrays_that_do_not_fit_are_refused():
         "codes": np.zeros(3, np.float32),
         "biases": packed.biases[:-1],
     }.items():
-        with pytest.raises(DataError, match="are inconsistent"):
-            _ = dataclasses.replace(packed, **{name: array}).native
+        state = packed.state() | {name: array}
+        with pytest.raises(ModelError, match="the weights of a level do not match"):
+            LevelWeights.from_state(state, packed.offsets, n_features=packed.n_features, last=packed.last)
     arrays = [np.array(values, np.int64) for values in ([0, 2], [0, 1], [0, 1])]
     with pytest.raises(DataError, match="a child lies outside its parent"):
         LevelWeights.pack(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -19,8 +20,10 @@ from starlette.testclient import TestClient
 import treetop
 from small_servers import examples, save_model
 from treetop.errors import ConfigError, ModelError, TreetopError
+from treetop.serve import feedback
 from treetop.serve.app import make_app
-from treetop.serve.feedback import connect
+from treetop.serve.feedback import SCHEMA, Feedback, FeedbackStore, connect
+from treetop.serve.http_errors import HttpError
 from treetop.serve.models import named_folders
 from treetop.serve.private_copies import PrivateCopies
 from treetop.serve.served_model import version_of
@@ -484,7 +487,7 @@ def test_feedback_becomes_training_data(folder, tmp_path, run) -> None:
         assert [answer.status_code for answer in ids] == [201] * 4
         assert [answer.json()["id"] for answer in ids] == [1, 2, 3, 4]
     connection = sqlite3.connect(file)
-    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
     assert connection.execute("SELECT model, version, client FROM feedback WHERE id = 1").fetchone() == (
         "small",
         "v1",
@@ -517,10 +520,44 @@ def test_feedback_becomes_training_data(folder, tmp_path, run) -> None:
 
 def test_a_commit_is_on_disk_when_it_returns(tmp_path) -> None:
     connection = connect(tmp_path / "feedback.sqlite")
-    full = 2
-    assert connection.execute("PRAGMA synchronous").fetchone() == (full,)
-    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    extra = 3
+    assert connection.execute("PRAGMA synchronous").fetchone() == (extra,)
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
     connection.close()
+
+
+def test_no_file_of_feedback_is_mapped(tmp_path, monkeypatch) -> None:
+    """Whoever may write to the folder could truncate it, and reading a truncated map ends the process."""
+    file = tmp_path / "feedback.sqlite"
+    earlier = sqlite3.connect(file, isolation_level=None)
+    earlier.execute("PRAGMA journal_mode=WAL")
+    earlier.execute(SCHEMA)
+    earlier.execute("INSERT INTO feedback VALUES (7, 0, 'm', '1', 'text', '[]', '[]', '[]', '[]', NULL)")
+    monkeypatch.setattr(feedback, "LOCKED_S", 0)
+    with pytest.raises(TreetopError, match=r"locked|another program"):
+        connect(file)
+    earlier.close()
+
+    async def add() -> list[int]:
+        return await store.add([Feedback("m", "1", "text", [], [], [], ["label"])])
+
+    store = FeedbackStore(file)
+    assert asyncio.run(add()) == [8]
+    maps = Path("/proc/self/maps")
+    assert not maps.exists() or "feedback.sqlite" not in maps.read_text()
+    other = sqlite3.connect(file, isolation_level=None)
+    assert other.execute("PRAGMA journal_mode=WAL").fetchone() == ("wal",)
+    with pytest.raises(HttpError, match="could not be stored"):
+        asyncio.run(add())
+    other.close()
+    assert not maps.exists() or "feedback.sqlite" not in maps.read_text()
+    store.close()
+    store = FeedbackStore(file)
+    assert asyncio.run(add()) == [9]
+    os.truncate(file, 0)
+    with pytest.raises(HttpError, match="could not be stored"):
+        asyncio.run(add())
+    store.close()
 
 
 def test_feedback_is_refused_while_its_file_is_moved(folder, tmp_path) -> None:

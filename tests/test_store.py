@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from treetop import store
-from treetop.arrays import typed, write_array
+from treetop.arrays import write_array
 from treetop.errors import ModelError, TreetopError
 
 
@@ -207,11 +207,3 @@ def test_a_manifest_with_a_broken_list_of_arrays(tmp_path, arrays):
     edit_manifest(tmp_path / "model", arrays=arrays)
     with pytest.raises(ModelError):
         store.load(tmp_path / "model")
-
-
-def test_typed_arrays():
-    arrays = {"a": np.zeros(3, np.int64), "b": np.zeros((1, 3), np.int64)}
-    assert typed(arrays, {"a": np.int64})["a"].tolist() == [0, 0, 0]
-    for types in ({"a": np.int32}, {"b": np.int64}, {"c": np.int64}):
-        with pytest.raises(ModelError, match=next(iter(types))):
-            typed(arrays, types)

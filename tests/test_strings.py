@@ -47,7 +47,7 @@ def test_slices_share_the_buffer():
 def test_stored_offsets_must_fit_the_buffer():
     state = Strings.of(["one", "two"]).state()
     for offsets in ([0, 9, 6], [0, 3, 7], [-1, 3, 6], []):
-        with pytest.raises(ModelError, match="do not match its buffer"):
+        with pytest.raises(ModelError, match="offsets do not match the buffer"):
             Strings.from_state(state | {"offsets": np.array(offsets, np.int64)})
     foreign = Strings.from_state(state | {"buffer": np.full(6, 255, np.uint8)})
     assert foreign[0] == "\ufffd" * 3 and list(foreign) == ["\ufffd" * 3] * 2

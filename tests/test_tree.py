@@ -227,7 +227,7 @@ def test_drawing_names_the_frequent_labels():
 
 
 def test_a_broken_tree_is_refused():
-    with pytest.raises(DataError, match="are inconsistent"):
+    with pytest.raises(DataError, match="do not match"):
         LabelTree((np.array([0, 2]), np.array([0, 2])), np.arange(2, dtype=np.int32))
     with pytest.raises(DataError, match="leaves"):
         LabelTree((np.array([0, 3]),), np.arange(2, dtype=np.int32))

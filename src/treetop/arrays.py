@@ -1,4 +1,4 @@
-"""Named arrays of models and checkpoints: prefixes of names, type checks, ``.npy`` files."""
+"""Named arrays of models and checkpoints: prefixes of names, ``.npy`` files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from .errors import ModelError
 from .regular_files import open_regular
 
 UNREADABLE = (
@@ -50,23 +49,18 @@ def with_prefix(prefix: str, arrays: Mapping[str, npt.NDArray]) -> dict[str, npt
     return {f"{prefix}.{name}": array for name, array in arrays.items()}
 
 
-def under_prefix(prefix: str, arrays: Mapping[str, npt.NDArray]) -> dict[str, npt.NDArray]:
+class PartArrays(dict[str, npt.NDArray]):
+    """The arrays of a part, which know what their names in the model begin with."""
+
+    prefix = ""
+
+
+def under_prefix(prefix: str, arrays: Mapping[str, npt.NDArray]) -> PartArrays:
     """The arrays named ``prefix.name``, as ``name``."""
     start = f"{prefix}."
-    return {name[len(start) :]: array for name, array in arrays.items() if name.startswith(start)}
-
-
-def typed(arrays: Mapping[str, npt.NDArray], types: Mapping[str, type[np.generic]]) -> dict[str, npt.NDArray]:
-    """The named arrays, one-dimensional and of exactly these types, as the native core takes them."""
-    checked = {}
-    for name, kind in types.items():
-        if name not in arrays:
-            raise ModelError(f"the array {name} is missing")
-        array = arrays[name]
-        if array.dtype != kind or array.ndim != 1:
-            raise ModelError(f"{name} must be a list of {np.dtype(kind)}, not {array.dtype} {array.shape}")
-        checked[name] = np.ascontiguousarray(array)
-    return checked
+    part = PartArrays((name[len(start) :], array) for name, array in arrays.items() if name.startswith(start))
+    part.prefix = getattr(arrays, "prefix", "") + start
+    return part
 
 
 def write_array(file: BinaryIO, array: npt.NDArray) -> None:

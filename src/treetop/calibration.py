@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .arrays import typed
 from .deprecation import renamed_names
 from .errors import ConfigError, ModelError
+from .model_arrays import Numbers, ascends, checked
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -88,16 +88,12 @@ class Isotonic(Calibration):
 
     @classmethod
     def from_state(cls, arrays: Mapping[str, npt.NDArray]) -> Self:
-        plain = typed(arrays, {"scores": np.float32, "probabilities": np.float32})
-        scores, probabilities = plain["scores"], plain["probabilities"]
-        is_calibration = (
-            len(scores) == len(probabilities) > 0
-            and np.isfinite(scores).all()
-            and (scores[1:] > scores[:-1]).all()
-            and (probabilities[1:] >= probabilities[:-1]).all()
-            and 0 <= probabilities[0] <= probabilities[-1] <= 1
-        )
-        if not is_calibration:
+        scores = checked(arrays, {"scores": Numbers(np.float32, filled=True, finite=True, rising=True)})[
+            "scores"
+        ]
+        expected = Numbers(np.float32, len(scores), "scores", least=0, most=1)
+        probabilities = checked(arrays, {"probabilities": expected})["probabilities"]
+        if not ascends(probabilities):
             raise ModelError(NOT_A_CALIBRATION)
         return cls(scores, probabilities)
 
@@ -137,9 +133,9 @@ class Platt(Calibration):
 
     @classmethod
     def from_state(cls, arrays: Mapping[str, npt.NDArray]) -> Self:
-        plain = typed(arrays, {"line": np.float64, "odds": np.bool_})
-        line, odds = plain["line"], plain["odds"]
-        if len(line) != 2 or len(odds) != 1 or not np.isfinite(line).all() or line[0] < 0:
+        expected = {"line": Numbers(np.float64, 2, finite=True), "odds": Numbers(np.bool_, 1)}
+        line, odds = checked(arrays, expected).values()
+        if line[0] < 0:
             raise ModelError(NOT_A_CALIBRATION)
         return cls(float(line[0]), float(line[1]), odds=bool(odds[0]))
 

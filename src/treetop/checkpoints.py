@@ -18,9 +18,9 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,7 @@ from .store import VERSION
 _MAPPED = sys.platform != "win32"
 """Windows cannot remove mapped files."""
 _LIST = "piece.json"
+T = TypeVar("T")
 _folder: contextvars.ContextVar[Path | None] = contextvars.ContextVar("checkpoints", default=None)
 
 
@@ -95,6 +96,17 @@ def find(name: str | None) -> dict[str, npt.NDArray] | None:
             return None
         return _opened(folder / name)
     except UNREADABLE:
+        return None
+
+
+def restored(name: str | None, restore: Callable[[Mapping[str, npt.NDArray]], T]) -> T | None:
+    """What ``restore`` makes of a finished piece; None if it is absent, or ``restore`` rejects its arrays."""
+    arrays = find(name)
+    if arrays is None:
+        return None
+    try:
+        return restore(arrays)
+    except (TreetopError, *UNREADABLE):
         return None
 
 

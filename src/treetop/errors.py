@@ -92,6 +92,12 @@ def raise_machine_fault(error: BaseException, path: str | os.PathLike[str] | Non
         raise fault from error
 
 
+def brief(error: BaseException | str, most: int = 300) -> str:
+    """The message of an error as a part of a sentence: on one line, and not longer than that."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
 class DataWarning(UserWarning):
     """Something in the data that is not used: the message says what, and how to use it."""
 

@@ -53,7 +53,14 @@ LEVELS = Limit("levels", 100)
 ALL = LABELS, FEATURES, ROWS, LINE, DECOMPRESSED, LAYERS, LEVELS
 
 
-def check_declared(limit: Limit, declared: int, entries: int, where: str, unit: str = "entries") -> None:
+def check_declared(
+    limit: Limit,
+    declared: int,
+    entries: int,
+    where: str,
+    unit: str = "entries",
+    error: type[UserError] = DataError,
+) -> None:
     """Checks a size that nothing but a header or shape declares, in a file with so many entries."""
     most = max(limit.most, PER_ENTRY * entries)
     if declared > most:
@@ -62,6 +69,7 @@ def check_declared(limit: Limit, declared: int, entries: int, where: str, unit: 
             f" {most:,}",
             declared,
             "fix the declared size",
+            error,
         )
 
 

@@ -16,10 +16,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from . import _native
-from .arrays import typed
 from .config import Config, setting
-from .errors import DataError
 from .explanation import Explanation, Vote
+from .model_arrays import of_types, restoring
 from .progress import step
 from .ranked import Ranked
 from .search_space import SearchSpace
@@ -65,12 +64,8 @@ class Neighbours:
     ) -> None:
         self.config = config
         self._arrays = arrays
-        try:
+        with restoring(arrays, "the arrays of the neighbours do not match"):
             self._native = _native.Neighbours(n_features, labels=n_labels, **arrays)
-        except ValueError as error:
-            raise DataError(
-                f"the arrays of the neighbours are inconsistent ({error}): retrain the model"
-            ) from None
 
     @classmethod
     def fit(
@@ -124,4 +119,4 @@ class Neighbours:
         cls, arrays: Mapping[str, npt.NDArray], config: NeighboursConfig, n_features: int, n_labels: int
     ) -> Neighbours:
         """The inverse of `state`. Arrays, memory-mapped ones too, are used in place."""
-        return cls(config, n_features, n_labels, typed(arrays, _ARRAYS))
+        return cls(config, n_features, n_labels, of_types(arrays, _ARRAYS))

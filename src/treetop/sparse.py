@@ -15,7 +15,7 @@ from scipy import sparse
 from . import _native
 from .arrays import UNREADABLE, why
 from .errors import DataError, raise_machine_fault
-from .limits import ROWS, check_declared, check_decompressed
+from .limits import FEATURES, ROWS, Limit, check_declared, check_decompressed
 from .machine import thread_count
 from .regular_files import open_regular
 
@@ -25,22 +25,22 @@ matrix of them takes longer than ranking the labels of one text."""
 Rows: TypeAlias = "sparse.csr_matrix | CsrArrays"
 
 
-def read_npz(path: str | os.PathLike[str]) -> Any:
+def read_npz(path: str | os.PathLike[str], *, columns: Limit | None = FEATURES) -> Any:
     """The sparse matrix that ``scipy.sparse.save_npz`` wrote: CSC as CSC, any other as CSR.
 
     Shape, pointers and indices are checked; entries keep their order. Pickled objects are rejected.
+    ``columns``: the limit of their number; None: the caller checks it.
     """
     try:
         with warnings.catch_warnings(), open_regular(Path(path)) as file:
             warnings.simplefilter("ignore")  # of shapes and types that are rejected next
             _check_unpacked(file, path)
             matrix = sparse.load_npz(file)  # allow_pickle is off
-        if matrix.format != "csr" and matrix.shape[0] > ROWS.most:
-            check_declared(ROWS, matrix.shape[0], matrix.nnz, str(path))
         if matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
             raise ValueError(f"{matrix.ndim} dimensions, values of the type {matrix.dtype}")
         if flaw := sparse_flaw(matrix):
             raise ValueError(flaw)
+        check_shape(matrix, str(path), columns)
         matrix = sparse.csc_matrix(matrix) if matrix.format == "csc" else sparse.csr_matrix(matrix)
     except DataError:
         raise
@@ -134,6 +134,15 @@ def sparse_flaw(matrix: Any) -> str | None:
         except ValueError as error:
             return str(error)
     return None
+
+
+def check_shape(matrix: Any, where: str, columns: Limit | None = FEATURES) -> None:
+    """Checks the shape of any matrix of scipy, which may have rows and columns without entries at no cost."""
+    entries = int(matrix.nnz)
+    if matrix.format != "csr":  # it has no pointer for each row
+        check_declared(ROWS, matrix.shape[0], entries, where)
+    if columns is not None:
+        check_declared(columns, matrix.shape[1], entries, where)
 
 
 def csr_arrays(matrix: Rows) -> CsrArrays:

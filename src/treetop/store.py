@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -36,6 +37,9 @@ MANIFEST = "manifest.json"
 TEMPORARY = ".treetop-"
 """The prefix of temporary folders."""
 _COPY_AGAIN = "copy the model folder again, or retrain the model"
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+_DEEPEST = 60
+"""Levels of lists and objects in a manifest: an ensemble in another takes three."""
 _MANIFEST_FIELDS = {"treetop": str, "method": str, "config": dict, "data": dict, "arrays": dict}
 
 
@@ -180,8 +184,10 @@ def read_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
             raise ModelError(f"{folder} is not a model folder: {reason}")
         manifest = json.loads(path.read_text("utf-8"))
         kind, version = manifest["format"], manifest["version"]
-        complete = isinstance(version, int) and all(
-            isinstance(manifest[key], kind_of) for key, kind_of in _MANIFEST_FIELDS.items()
+        complete = (
+            isinstance(version, int)
+            and all(isinstance(manifest[key], kind_of) for key, kind_of in _MANIFEST_FIELDS.items())
+            and all(_is_plain(manifest[key]) for key in ("treetop", "method", "config", "data"))
         )
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise_machine_fault(error, path)
@@ -195,6 +201,22 @@ def read_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
             f" (it was written by treetop {manifest['treetop']}); {advice}"
         )
     return dict(manifest)
+
+
+def _is_plain(value: Any, depth: int = 0) -> bool:
+    """Whether it can be shown and written again: no half characters, no endless nesting or numbers."""
+    match value:
+        case str():
+            return value.isascii() or not _HALF_CHARACTER.search(value)
+        case dict():
+            return depth < _DEEPEST and all(
+                _is_plain(part, depth + 1) for item in value.items() for part in item
+            )
+        case list():
+            return depth < _DEEPEST and all(_is_plain(item, depth + 1) for item in value)
+        case int():
+            return abs(value) < 1 << 64
+    return True
 
 
 def _write(folder: Path, stored: Stored) -> None:
@@ -232,7 +254,8 @@ def _write(folder: Path, stored: Stored) -> None:
             durable.sync_folder(folder)  # the save that wrote them may have been killed
         fresh = durable.NewFile(folder / MANIFEST)
         try:
-            fresh.file.write(json.dumps(manifest, indent=1, ensure_ascii=False).encode())
+            # The name of a source file may have bytes that are no characters.
+            fresh.file.write(json.dumps(manifest, indent=1, ensure_ascii=False).encode("utf-8", "replace"))
             fresh.commit()
         finally:
             fresh.discard()

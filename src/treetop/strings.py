@@ -14,8 +14,8 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from .arrays import typed
 from .errors import ModelError
+from .model_arrays import RETRAIN, ascends, full_name, of_types
 
 
 class Strings(Sequence[str]):
@@ -141,10 +141,12 @@ class Strings(Sequence[str]):
     @classmethod
     def from_state(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Strings:
         """The inverse of `state`; the offsets must lie within the buffer."""
-        plain = typed(arrays, {"buffer": np.uint8, "offsets": np.int64})
+        plain = of_types(arrays, {"buffer": np.uint8, "offsets": np.int64})
         buffer, offsets = plain["buffer"], plain["offsets"]
-        if len(offsets) == 0 or offsets[0] < 0 or offsets[-1] > len(buffer) or (np.diff(offsets) < 0).any():
-            raise ModelError("the offsets of a list of strings do not match its buffer; the file is damaged")
+        if len(offsets) == 0 or offsets[0] < 0 or offsets[-1] > len(buffer) or not ascends(offsets):
+            raise ModelError(
+                f"{full_name(arrays, 'offsets')} do not match the buffer of the strings: {RETRAIN}"
+            )
         return cls(buffer, offsets)
 
 

@@ -9,7 +9,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from ..errors import DataError
-from ..sparse import binarize, is_checked, is_valid_csr, sparse_flaw
+from ..limits import FEATURES, LABELS
+from ..sparse import binarize, check_shape, is_checked, is_valid_csr, sparse_flaw
 from ..units import counted
 from .columns import is_frame, is_matrix, numbers_of
 
@@ -98,6 +99,8 @@ def _as_csr(values: Any, source: str, what: str) -> sparse.csr_matrix:
     valid = is_valid_csr(values)
     if not valid and sparse.issparse(values) and (flaw := sparse_flaw(values)):
         raise DataError(f"{source}: the matrix of the {what} is damaged: {flaw}; write it again")
+    if sparse.issparse(values):
+        check_shape(values, source, FEATURES if what == "features" else LABELS)
     try:
         matrix = sparse.csr_matrix(values, dtype=np.float32)
     except (TypeError, ValueError) as error:

@@ -17,6 +17,11 @@ def joined(X: sparse.csr_matrix, vectors: Vectors | None, use: str = "both") -> 
     return side_by_side(X if use == "both" else None, vectors)
 
 
+def joined_width(features: int, width: int, use: str = "both") -> int:
+    """The number of columns of `joined`, for so many features and vectors of that width."""
+    return (0 if use == "vectors" else features) + (0 if use == "tfidf" else width)
+
+
 def side_by_side(X: sparse.csr_matrix | None, vectors: Vectors) -> sparse.csr_matrix:
     """Rows of X (unit length), if given, followed by the vectors scaled to unit length. X stays sparse."""
     rows, width = vectors.shape

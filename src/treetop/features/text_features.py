@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ..arrays import typed, under_prefix, with_prefix
+from ..arrays import under_prefix, with_prefix
 from ..data import Dataset
 from ..errors import DataError, ModelError
+from ..limits import FEATURES, check_declared
+from ..model_arrays import RETRAIN, Numbers, check_equal, checked, of_types, whole_number
 from ..sparse import Rows, around, csr_arrays, normalize_rows, structure_flaw
 from .text_terms import TextTerms
 from .tfidf import Tfidf, TfidfConfig, fitted_tfidf
-
-_MATRIX_ARRAYS: dict[str, type[np.generic]] = {"indptr": np.int64, "indices": np.int32, "data": np.float32}
 
 
 class TextFeatures:
@@ -149,7 +149,7 @@ class TextFeatures:
     def from_joined_state(cls, arrays: Mapping[str, npt.NDArray], config: TfidfConfig) -> TextFeatures:
         """The inverse of `joined_state`."""
         if "given_features" in arrays:
-            return cls(None, int(arrays["given_features"][0]), unit_rows=True)
+            return cls(None, stored_width(arrays, "given_features"), unit_rows=True)
         tfidf = Tfidf.from_state(config, under_prefix("tfidf", arrays))
         return cls(tfidf, tfidf.n_features)
 
@@ -161,13 +161,12 @@ class TextFeatures:
         tfidf = under_prefix("tfidf", arrays)
         features = cls(
             Tfidf.from_state(config, tfidf) if tfidf else None,
-            int(arrays["n_features"][0]),
+            stored_width(arrays, "n_features"),
             keeps_data=keeps_data,
         )
-        if features.tfidf is not None and features.tfidf.n_features != features.n_features:
-            raise ModelError(
-                f"the model has {features.n_features:,} features, but a vocabulary of"
-                f" {features.tfidf.n_features:,}: retrain the model"
+        if features.tfidf is not None:
+            check_equal(
+                "features", features.n_features, "the terms of its TF-IDF are", features.tfidf.n_features
             )
         if keeps_data:
             columns = {"X": features.n_features, "Y": labels}
@@ -178,8 +177,14 @@ class TextFeatures:
 
 def _stored_matrix(name: str, arrays: Mapping[str, npt.NDArray], columns: int) -> sparse.csr_matrix:
     """A matrix of the training examples, memory-mapped until an update reads it."""
-    plain = typed(under_prefix(f"data.{name}", arrays), _MATRIX_ARRAYS)
-    return around(**plain, shape=(len(plain["indptr"]) - 1, columns), checked=False)
+    part = under_prefix(f"data.{name}", arrays)
+    indices = of_types(part, {"indices": np.int32})["indices"]
+    expected = {
+        "indptr": Numbers(np.int64, end=len(indices)),
+        "data": Numbers(np.float32, len(indices), "entries"),
+    }
+    rest = checked(part, expected)
+    return around(rest["indptr"], indices, rest["data"], (len(rest["indptr"]) - 1, columns), checked=False)
 
 
 def _intact(
@@ -189,8 +194,17 @@ def _intact(
         flaw = structure_flaw(matrix.indptr, matrix.indices, matrix.shape, ascending=True)
         if matrix.shape[0] != examples:
             flaw = f"{matrix.shape[0]:,} rows for {examples:,} examples"
+        if flaw is None and not (np.isfinite(matrix.data).all() and (matrix is X or (matrix.data > 0).all())):
+            flaw = "numbers that no training example has"
         if flaw is not None:
-            raise ModelError(
-                f"the training examples stored in the model are damaged ({flaw}): retrain the model"
-            )
+            raise ModelError(f"the training examples stored in the model are damaged ({flaw}): {RETRAIN}")
     return X, Y
+
+
+def stored_width(arrays: Mapping[str, npt.NDArray], name: str) -> int:
+    """A stored number of features; as no other array may follow from it, it is limited."""
+    width = whole_number(arrays, name)
+    check_declared(
+        FEATURES, width, sum(array.size for array in arrays.values()), "the model", error=ModelError
+    )
+    return width

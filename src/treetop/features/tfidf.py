@@ -16,9 +16,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from .. import _native
-from ..arrays import typed
 from ..config import Config, setting
 from ..errors import ConfigError, DataError, ModelError
+from ..model_arrays import of_types, restoring
 from ..progress import step
 from ..sparse import CsrArrays
 from ..strings import Strings
@@ -198,10 +198,8 @@ class Tfidf:
     def from_state(cls, config: TfidfConfig, arrays: Mapping[str, npt.NDArray[Any]]) -> Tfidf:
         """The inverse of `state`. Arrays, memory-mapped ones too, are used in place."""
         tfidf = cls(config)
-        try:
-            tfidf._use(typed(arrays, _ARRAYS))
-        except ValueError as error:
-            raise ModelError(f"the TF-IDF arrays cannot be used ({error}): retrain the model") from None
+        with restoring(arrays, "the TF-IDF cannot be used"):
+            tfidf._use(of_types(arrays, _ARRAYS))
         return tfidf
 
     def _fit(self, texts: Strings, with_rows: bool, threads: int, progress: Progress | None) -> Any:

@@ -16,8 +16,9 @@ from ..config import Config, part, setting
 from ..data import Dataset
 from ..errors import ConfigError
 from ..features import USUAL_TFIDF, TfidfConfig
-from ..features.joined import Vectors, joined
-from ..features.text_features import TextFeatures
+from ..features.joined import Vectors, joined, joined_width
+from ..features.text_features import TextFeatures, stored_width
+from ..model_arrays import check_equal
 from ..ranked import Ranked
 from ..tree import FROM_EXAMPLES, LabelTree, TreeConfig, trees_of
 from .config import LinearConfig
@@ -110,8 +111,12 @@ class JoinedRanker:
         *,
         use: str = "both",
         labels: int,
+        width: int,
     ) -> JoinedRanker:
-        """The inverse of `state`, for a model with that number of labels."""
-        model = TreeModel.from_state(arrays, linear, int(arrays["n_features"][0]))
+        """The inverse of `state`, for a model with that many labels, and vectors of that width."""
+        features = TextFeatures.from_joined_state(arrays, tfidf)
+        seen = joined_width(features.n_features, width, use)
+        model = TreeModel.from_state(arrays, linear, seen)
+        check_equal("features in its rankers", stored_width(arrays, "n_features"), "its texts have", seen)
         model.tree.check_ids(labels)
-        return cls(TextFeatures.from_joined_state(arrays, tfidf), model, use)
+        return cls(features, model, use)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -12,6 +13,7 @@ from scipy import sparse
 
 from .. import _native
 from ..errors import DataError
+from ..model_arrays import of_types, restoring
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +40,21 @@ class LevelWeights:
         "codes": np.float32,
         "biases": np.float32,
     }
+
+    @classmethod
+    def from_state(
+        cls,
+        arrays: Mapping[str, npt.NDArray],
+        offsets: npt.NDArray[np.int64],
+        *,
+        n_features: int,
+        last: bool,
+    ) -> LevelWeights:
+        """The inverse of `state`, for the same tree and features. Native code compares the arrays."""
+        level = cls(offsets, **of_types(arrays, cls.TYPES), n_features=n_features, last=last)
+        with restoring(arrays, "the weights of a level do not match"):
+            level.__dict__["native"] = level._bound()
+        return level
 
     @classmethod
     def pack(
@@ -82,10 +99,10 @@ class LevelWeights:
 
     @cached_property
     def native(self) -> _native.Level:
-        try:
-            return _native.Level(self.offsets, n_features=self.n_features, last=self.last, **self.state())
-        except ValueError as error:
-            raise DataError(f"the weights of a level are inconsistent: {error}") from None
+        return self._bound()
+
+    def _bound(self) -> _native.Level:
+        return _native.Level(self.offsets, n_features=self.n_features, last=self.last, **self.state())
 
     @property
     def dense(self) -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from .. import _native, checkpoints
-from ..arrays import typed
 from ..progress import step
 from ..ranked import Ranked
 from ..sparse import Rows, csr_arrays, transpose
@@ -48,7 +48,8 @@ class SingleLevel:
         )
         settings = config.solver_settings()
         name = checkpoints.name_of("single", *csr_arrays(X), X.shape, *problem, settings, config.weight_bits)
-        kept = checkpoints.find(name)
+        restore = partial(LevelWeights.from_state, offsets=offsets, n_features=X.shape[1], last=True)
+        kept = checkpoints.restored(name, restore)
         if kept is None:
             packed: list[LevelWeights] = []
 
@@ -64,8 +65,8 @@ class SingleLevel:
             level = _native.LevelProblem(rows, *problem, _native.SolverOptions(**settings))
             with step(title) as progress:
                 _native.train_levels([level], threads, keep, progress)
-            kept = dict(checkpoints.keep(name, packed[0].state()))
-        return cls(LevelWeights(offsets, n_features=X.shape[1], last=True, **kept), config)
+            kept = restore(checkpoints.keep(name, packed[0].state()))
+        return cls(kept, config)
 
     def rank(
         self,
@@ -108,8 +109,7 @@ class SingleLevel:
         n_features: int,
     ) -> SingleLevel:
         """The inverse of `state`, for the same tree and features."""
-        level = typed(arrays, LevelWeights.TYPES)
-        return cls(LevelWeights(offsets, n_features=n_features, last=True, **level), config)
+        return cls(LevelWeights.from_state(arrays, offsets, n_features=n_features, last=True), config)
 
     def dense(self) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """``W, b``: weights, nodes × features, and biases."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,10 @@ import numpy.typing as npt
 from scipy import sparse
 
 from .. import _native, checkpoints
-from ..arrays import typed, under_prefix, with_prefix
+from ..arrays import under_prefix, with_prefix
 from ..data.matrices import label_matrix
-from ..errors import ConfigError, DataError, ModelError
+from ..errors import ConfigError, DataError
+from ..model_arrays import Numbers, checked
 from ..progress import step
 from ..ranked import Ranked
 from ..sparse import Rows, binarize, csr_arrays, merge_columns, normalize_rows, transpose
@@ -84,8 +86,10 @@ class TreeModel:
         """Trains the next levels, which are independent of each other; reuses those in checkpoints."""
         depth, first = self.tree.depth, len(self.levels)
         names = [name for name, _ in problems]
-        finished: dict[int, Mapping[str, npt.NDArray]] = {
-            number: kept for number, name in enumerate(names) if (kept := checkpoints.find(name))
+        finished: dict[int, LevelWeights] = {
+            number: kept
+            for number, name in enumerate(names)
+            if (kept := checkpoints.restored(name, partial(self._level, first + number)))
         }
         todo = [number for number in range(len(problems)) if number not in finished]
 
@@ -99,14 +103,14 @@ class TreeModel:
                 bits=self.config.weight_bits,
                 threads=threads,
             )
-            finished[number] = checkpoints.keep(names[number], packed.state())
+            kept = checkpoints.keep(names[number], packed.state())
+            finished[number] = self._level(first + number, kept)
 
         if todo:
             numbers = ", ".join(str(first + number + 1) for number in todo)
             with step(f"Training level{'s' * (len(todo) > 1)} {numbers} of {depth}") as progress:
                 _native.train_levels([problems[number][1] for number in todo], threads, keep, progress)
-        for number in range(len(problems)):
-            self.levels.append(self._level(first + number, finished[number]))
+        self.levels += [finished[number] for number in range(len(problems))]
 
     def positives(self, relevance: list[sparse.csr_matrix], level: int) -> sparse.csr_matrix:
         """Examples × nodes: the cost of each positive."""
@@ -194,22 +198,20 @@ class TreeModel:
         tree = LabelTree.from_state(under_prefix("tree", arrays))
         model = cls(tree, [], config, n_features)
         for number in range(tree.depth):
-            level = typed(under_prefix(f"level{number}", arrays), LevelWeights.TYPES)
-            model.levels.append(model._level(number, level))
+            model.levels.append(model._level(number, under_prefix(f"level{number}", arrays)))
         if "solved0.positives" in arrays:
             model.solved = tuple(model._solved(number, arrays) for number in range(tree.depth))
         return model
 
     def _solved(self, number: int, arrays: Mapping[str, npt.NDArray]) -> Solved:
-        types = {"positives": np.int64, "examples": np.int64}
-        solved = Solved(**typed(under_prefix(f"solved{number}", arrays), types))
-        if len(solved.positives) != self.tree.sizes[number]:
-            raise ModelError("the example counts of a level do not match its tree: retrain the model")
-        return solved
+        counts = Numbers(np.int64, self.tree.sizes[number], "nodes", least=0)
+        part = under_prefix(f"solved{number}", arrays)
+        return Solved(**checked(part, dict.fromkeys(("positives", "examples"), counts)))
 
     def _level(self, number: int, arrays: Mapping[str, npt.NDArray]) -> LevelWeights:
         last = self.config.scores_only_children(number, self.tree.depth)
-        return LevelWeights(self.tree.offsets[number], n_features=self.n_features, last=last, **arrays)
+        offsets = self.tree.offsets[number]
+        return LevelWeights.from_state(arrays, offsets, n_features=self.n_features, last=last)
 
 
 def _like(Y: sparse.csr_matrix, negatives: Any, tree: LabelTree) -> sparse.csr_matrix:

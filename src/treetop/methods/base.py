@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import calibration, store
-from ..arrays import typed, under_prefix, with_prefix
+from ..arrays import under_prefix, with_prefix
 from ..calibration import Calibration
 from ..config import Config, setting
 from ..data import Dataset
@@ -26,8 +26,9 @@ from ..data.frame_columns import TextColumns
 from ..data.frames import labelled
 from ..data.held_out import held_out_rows
 from ..deprecation import renamed_attribute
-from ..errors import ConfigError, DataError, DataWarning, ModelError, TreetopError
+from ..errors import ConfigError, DataError, DataWarning, ModelError, TreetopError, brief
 from ..machine import thread_count
+from ..model_arrays import RETRAIN, Numbers, check_equal, checked
 from ..predictions import Predictions, check_threshold
 from ..progress import step
 from ..ranked import Ranked
@@ -397,22 +398,22 @@ class Method(ABC):
         try:
             model = cls(config=cls.config_class().with_stored(stored.config))
             model.labels = Strings.from_state(under_prefix("labels", stored.arrays))
+            labels = len(model.labels)
             if "label_texts.offsets" in stored.arrays:
                 model.label_texts = Strings.from_state(under_prefix("label_texts", stored.arrays))
-            model.label_counts = typed(stored.arrays, {"label_counts": np.int64})["label_counts"]
-            if len(model.label_counts) != len(model.labels):
-                raise ModelError(
-                    f"{len(model.label_counts):,} label counts for {len(model.labels):,} labels:"
-                    " retrain the model"
-                )
-            model.statistics = checked_statistics(stored.data)
+                check_equal("label texts", len(model.label_texts), "the labels are", labels)
+            counts = Numbers(np.int64, labels, "labels", least=0)
+            model.label_counts = checked(stored.arrays, {"label_counts": counts})["label_counts"]
+            model.statistics = checked_statistics(stored.data, labels)
             model.training_log = model.statistics.get("training", {})
             if "calibration" in model.statistics:
                 map_class = calibration.kind_named(model.statistics["calibration"]["kind"])
                 model.calibration = map_class.from_state(under_prefix("calibration", stored.arrays))
             model._restore(under_prefix("model", stored.arrays))
-        except (LookupError, ValueError, TypeError, AttributeError, TreetopError) as error:
-            raise ModelError(f"{where}: the model cannot be restored ({error})") from error
+        except TreetopError as error:
+            raise ModelError(f"{where}: the model cannot be restored ({brief(error)})") from error
+        except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
+            raise ModelError(f"{where}: the model cannot be restored ({brief(error)}): {RETRAIN}") from error
         return model
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:

@@ -26,13 +26,14 @@ import numpy.typing as npt
 from scipy import sparse
 
 from .. import _native, store
-from ..arrays import typed, under_prefix, with_prefix
+from ..arrays import under_prefix, with_prefix
 from ..config import setting
 from ..data import Dataset
 from ..data.frames import labelled
 from ..data.held_out import held_out_rows
 from ..errors import ConfigError, DataError, ModelError
 from ..explanation import Explanation, Part, listed_score, stacked, summed
+from ..model_arrays import RETRAIN, Numbers, check_equal, checked
 from ..predictions import Predictions
 from ..progress import step
 from ..ranked import Ranked
@@ -371,9 +372,10 @@ class Ensemble(Method):
             stored = store.Stored(entry["method"], entry["config"], entry["data"], own)
             self.members.append(method_class(stored.method).from_stored(stored, f"member {number + 1}"))
             self._new_ids.append(self._stored_ids(number, arrays))
-        self.weights = typed(arrays, {"weights": np.float64})["weights"]
-        if len(self.weights) != len(self.members) or not (self.weights >= 0).all() or not self.members:
-            raise ModelError("an ensemble needs a weight of at least 0 for each member: retrain the ensemble")
+        if not self.members:
+            raise ModelError(f"the ensemble has no members: {RETRAIN}")
+        weights = Numbers(np.float64, len(self.members), "members", least=0, finite=True)
+        self.weights = checked(arrays, {"weights": weights})["weights"]
         if self.config.rule == "stacked":
             curves = under_prefix("stack", arrays)
             self.stack = Stack.from_state(curves, len(self.members))
@@ -384,17 +386,10 @@ class Ensemble(Method):
         count, total = len(self.members[number].known_labels), len(self.labels)
         name = f"new_ids.{number}"
         if name not in arrays:
-            if count != total:
-                raise ModelError(
-                    f"member {number + 1} has {count:,} labels, the ensemble {total:,}: retrain the ensemble"
-                )
+            check_equal(f"labels in member {number + 1}", count, "in all", total)
             return None
-        new_ids = typed(arrays, {name: np.int32})[name]
-        if len(new_ids) != count or (count and not 0 <= new_ids.min() <= new_ids.max() < total):
-            raise ModelError(
-                f"the labels of member {number + 1} are not among the ensemble's: retrain the ensemble"
-            )
-        return new_ids
+        ids = Numbers(np.int32, count, f"labels of member {number + 1}", least=0, most=total - 1)
+        return checked(arrays, {name: ids})[name]
 
 
 def best_weights(quality: Callable[[Weights], float], count: int) -> Weights:

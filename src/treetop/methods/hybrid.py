@@ -21,11 +21,12 @@ from ..config import part, setting
 from ..data import Dataset
 from ..data.held_out import held_out_if_possible
 from ..data.matrices import label_matrix
-from ..errors import ConfigError, ModelError
+from ..errors import ConfigError
 from ..explanation import Explanation, Part, listed_score, summed
 from ..linear import Forest
 from ..linear.update import UpdateConfig
 from ..metrics import Metrics, evaluate
+from ..model_arrays import Numbers, checked
 from ..neighbours import VOTE_SPACE, Neighbours, NeighboursConfig
 from ..predictions import Predictions
 from ..progress import step
@@ -192,11 +193,7 @@ class Hybrid(TreeLinear):
 
     def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None:
         super()._restore(arrays)
-        self.weight = float(arrays["weight"][0])
-        if not 0 <= self.weight <= 1:
-            raise ModelError(
-                f"the weight of the neighbours must be between 0 and 1, not {self.weight}: retrain the model"
-            )
+        self.weight = float(checked(arrays, {"weight": Numbers(np.float64, 1, least=0, most=1)})["weight"][0])
         if self.weight > 0:
             labels = len(self.known_labels)
             self.neighbours = Neighbours.from_state(

@@ -20,10 +20,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from scipy import sparse
 
@@ -35,6 +38,7 @@ from ..linear import LinearConfig
 from ..linear.joined_ranker import USUAL_RANKERS
 from ..linear.single_level import SingleLevel
 from ..linear.tree_model import relevance_chain
+from ..model_arrays import matrix
 from ..neural.batches import Examples
 from ..neural.config import training_settings
 from ..neural.device import seeded, using_threads
@@ -146,7 +150,7 @@ class LevelTuning:
         for level in self.levels:
             shortlist = self.shortlist(level, beam)
             name = checkpoints.name_of("tuned-level", self.basis, level, shortlist.indptr, shortlist.indices)
-            kept = checkpoints.find(name)
+            kept = checkpoints.restored(name, partial(self._kept, level))
             if kept is None:
                 network = self.network(level, vectors, shortlist, head)
                 self.progress = self.progress.then(self._tune(network, level, shortlist))
@@ -156,13 +160,22 @@ class LevelTuning:
                 learned = {"vectors": vectors, "W": W, "b": b, "progress": np.frombuffer(progress, np.uint8)}
                 checkpoints.keep(name, with_prefix("encoder", self.encoder.weights()) | learned)
             else:
-                self.encoder.load_weights(under_prefix("encoder", kept))
-                vectors, W, b = (np.array(kept[part]) for part in ("vectors", "W", "b"))
-                self.progress = TrainingProgress(**json.loads(kept["progress"].tobytes()))
+                vectors, W, b, self.progress = kept
             head = W, b
             if level != self.levels[-1]:
                 beam = self._ranked(level, vectors, shortlist, beam)
         return vectors if vectors is not None else self._vectors(self.config.transformer.cache)
+
+    def _kept(
+        self, level: int, arrays: Mapping[str, npt.NDArray]
+    ) -> tuple[Vectors, Vectors, Vectors, TrainingProgress]:
+        """Vectors, head and progress of a finished level, whose encoder is loaded."""
+        width, nodes = self.encoder.encoder.width, self.tree.sizes[level]
+        shapes = {"vectors": (len(self.tokens[0]) - 1, width), "W": (nodes, width), "b": (nodes,)}
+        parts = [np.array(matrix(arrays, name, np.float32, shape)) for name, shape in shapes.items()]
+        progress = TrainingProgress(**json.loads(arrays["progress"].tobytes()))
+        self.encoder.load_weights(under_prefix("encoder", arrays))
+        return parts[0], parts[1], parts[2], progress
 
     def shortlist(self, level: int, beam: Ranked | None) -> sparse.csr_matrix:
         """M: texts × nodes of the level above. On the first level, it holds all nodes."""

@@ -15,9 +15,8 @@ import torch
 from scipy import sparse
 
 from .. import checkpoints
-from ..arrays import typed
-from ..errors import ModelError
 from ..features.joined import Vectors
+from ..model_arrays import Numbers, checked, matrix
 from ..neural.batches import Examples
 from ..neural.config import training_settings
 from ..neural.device import seeded, using_threads
@@ -91,7 +90,5 @@ class Matcher:
     @classmethod
     def from_state(cls, arrays: Mapping[str, npt.NDArray], *, clusters: int, width: int) -> Matcher:
         """The inverse of `state`."""
-        W, b = np.array(arrays["W"], np.float32), np.array(typed(arrays, {"b": np.float32})["b"])
-        if W.shape != (clusters, width) or b.shape != (clusters,):
-            raise ModelError("the matcher is inconsistent with the model's clusters: retrain the model")
-        return cls(W, b)
+        b = checked(arrays, {"b": Numbers(np.float32, clusters, "clusters")})["b"]
+        return cls(np.array(matrix(arrays, "W", np.float32, (clusters, width))), np.array(b))

@@ -20,9 +20,10 @@ from ..data import Dataset
 from ..data.digest import data_digest, string_arrays
 from ..deprecation import renamed_attribute
 from ..digests import digest_of
-from ..errors import ConfigError, ModelError
+from ..errors import ConfigError
 from ..features.text_features import TextFeatures
 from ..metrics import Metrics, evaluate, inverse_propensity, parse_metric
+from ..model_arrays import Numbers, checked, restoring
 from ..neural.arrays import load_weights, to_array
 from ..neural.batches import Examples
 from ..neural.config import training_settings
@@ -30,6 +31,7 @@ from ..neural.device import chosen_device, clear_memory_errors, seeded, using_th
 from ..neural.inference import rank
 from ..neural.network import Network
 from ..neural.reader import Reader, Tokens
+from ..neural.rebuilding import Rebuilding
 from ..neural.training import OnEpoch, TrainingProgress, Validator
 from ..predictions import Predictions
 from ..ranked import Ranked
@@ -322,14 +324,14 @@ class NeuralMethod(Method):
 
     def _restore(self, arrays: Mapping[str, npt.NDArray]) -> None:
         config = self.config
-        self.used = np.array(arrays["used"], np.int64).reshape(-1)
-        if not len(self.used) or self.used.min() < 0 or self.used.max() >= len(self.known_labels):
-            raise ModelError("the network's labels do not match the model's: retrain the model")
+        used = Numbers(np.int64, filled=True, rising=True, least=0, most=len(self.known_labels) - 1)
+        self.used = checked(arrays, {"used": used})["used"]
         self.reader = config.stored_reader(arrays)
         if isinstance(config, ClusterConfig):
             self.clusters = LabelClusters.from_state(arrays, len(self.used))
-        self.network = self._build(len(self.used), trained=True)
-        load_weights(self.network, under_prefix("network", arrays), "network")
+        with restoring(arrays, "the network cannot be built"), Rebuilding(arrays):
+            self.network = self._build(len(self.used), trained=True)
+        load_weights(self.network, under_prefix("network", arrays))
         if config.ranker is not None:
             from ..neural.encoder_ranker import EncoderRanker
 

@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ..arrays import typed, under_prefix
-from ..errors import ModelError
+from ..arrays import under_prefix
+from ..model_arrays import Numbers, checked
 from ..ranked import Ranked
 
 Floats = npt.NDArray[np.float64]
@@ -144,19 +144,23 @@ class Stack:
 
     @classmethod
     def from_state(cls, arrays: Mapping[str, npt.NDArray], members: int) -> Stack:
+        """The inverse of `state`, for so many members."""
+        expected = {
+            "missing": Numbers(np.float64, members, "members", finite=True),
+            "bias": Numbers(np.float64, 1, finite=True),
+            "bounded": Numbers(np.int8, members + 1, "members and the counts"),
+        }
+        plain = checked(arrays, expected)
         curves = []
-        plain = typed(arrays, {"missing": np.float64, "bias": np.float64, "bounded": np.int8})
-        if [len(plain[name]) for name in ("missing", "bias", "bounded")] != [members, 1, members + 1]:
-            raise ModelError(
-                "the stacked rule was fitted for a different number of members: retrain the ensemble"
-            )
         for number in range(members + 1):
-            types = {"knots": np.float64, "values": np.float64}
-            own = typed(under_prefix(f"curve{number}", arrays), types)
-            curve = Curve(**own, bounded=bool(plain["bounded"][number]))
-            if len(curve.knots) != len(curve.values) or not (np.diff(curve.knots) > 0).all():
-                raise ModelError(f"curve {number + 1} of the stacked rule is damaged: retrain the ensemble")
-            curves.append(curve)
+            part = under_prefix(f"curve{number}", arrays)
+            knots = checked(part, {"knots": Numbers(np.float64, filled=True, rising=True, finite=True)})[
+                "knots"
+            ]
+            values = checked(part, {"values": Numbers(np.float64, len(knots), "knots", finite=True)})[
+                "values"
+            ]
+            curves.append(Curve(knots, values, bounded=bool(plain["bounded"][number])))
         return cls(curves, plain["missing"], float(plain["bias"][0]))
 
 

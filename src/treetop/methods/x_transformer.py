@@ -22,12 +22,13 @@ from ..config import part, setting
 from ..data import Dataset
 from ..deprecation import renamed_attribute
 from ..errors import ConfigError, ModelError
-from ..features.joined import Vectors, joined
-from ..features.text_features import TextFeatures
+from ..features.joined import Vectors, joined, joined_width
+from ..features.text_features import TextFeatures, stored_width
 from ..linear import LinearConfig
 from ..linear.config import COST_SPACE
 from ..linear.single_level import SingleLevel
 from ..linear.tree_model import relevance_chain
+from ..model_arrays import RETRAIN, check_equal
 from ..neural.device import chosen_device
 from ..neural.text_encoder import TextEncoder
 from ..neural.training import OnEpoch
@@ -214,15 +215,15 @@ class XTransformer(Method):
         self.tree.check_ids(len(self.known_labels))
         if self.tree.depth != 2:
             raise ModelError(
-                "the label tree of the model does not have exactly one level of clusters: retrain the model"
+                f"the label tree of the model has {self.tree.depth} levels, where x-transformer needs one of"
+                f" clusters and one of labels: {RETRAIN}"
             )
         clusters, width = self.tree.sizes[0], self.encoder.encoder.width
         self.matcher = Matcher.from_state(under_prefix("head", arrays), clusters=clusters, width=width)
+        seen = joined_width(self.features.n_features, width, config.use)
+        check_equal("features in its rankers", stored_width(arrays, "n_features"), "its texts have", seen)
         self.rankers = SingleLevel.from_state(
-            under_prefix("rankers", arrays),
-            self.tree.offsets[1],
-            self._linear(),
-            n_features=int(arrays["n_features"][0]),
+            under_prefix("rankers", arrays), self.tree.offsets[1], self._linear(), n_features=seen
         )
 
 

@@ -159,5 +159,10 @@ class XRTransformer(Method):
         encoder = under_prefix("encoder", arrays)
         self.encoder = TextEncoder.from_whole_state(config.transformer, config.max_length, encoder)
         self.ranker = JoinedRanker.from_state(
-            arrays, config.tfidf, config.linear, use=config.use, labels=labels
+            arrays,
+            config.tfidf,
+            config.linear,
+            use=config.use,
+            labels=labels,
+            width=self.encoder.encoder.width,
         )

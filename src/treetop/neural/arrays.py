@@ -9,7 +9,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from ..errors import ModelError
+from ..model_arrays import matrix
 
 
 def to_array(tensor: Tensor) -> npt.NDArray:
@@ -27,13 +27,11 @@ def to_tensor(array: npt.NDArray) -> Tensor:
     return torch.from_numpy(np.array(array))
 
 
-def load_weights(module: nn.Module, arrays: Mapping[str, npt.NDArray], whose: str) -> None:
-    """Loads weights for predictions; ``whose``: names them in an error."""
+def load_weights(module: nn.Module, arrays: Mapping[str, npt.NDArray]) -> None:
+    """Loads weights for predictions."""
     own = module.state_dict()
     for name, value in own.items():
-        if name not in arrays or arrays[name].shape != value.shape:
-            raise ModelError(
-                f"the weights {name!r} of the {whose} are missing or have the wrong shape: retrain the model"
-            )
+        kind = np.uint16 if value.dtype == torch.bfloat16 else value.new_empty(0).numpy().dtype.type
+        matrix(arrays, name, kind, tuple(value.shape))
     module.load_state_dict({name: to_tensor(arrays[name]) for name in own})
     module.eval()

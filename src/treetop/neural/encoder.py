@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,13 +17,14 @@ import torch
 import transformers
 from torch import Tensor, nn
 from torch.func import functional_call
-from torch.overrides import TorchFunctionMode
 from transformers.utils.import_utils import is_flash_attn_2_available
 
 from ..errors import ModelError, machine_fault
+from ..model_arrays import RETRAIN, Arrays, of_types
 from .batches import Batch
 from .encoder_config import EncoderConfig
 from .int8 import with_int8_layers
+from .rebuilding import Rebuilding
 from .stored_shape import check_sizes, reduced
 
 if TYPE_CHECKING:
@@ -85,6 +86,11 @@ class Encoder(nn.Module):
     def depth(self) -> int:
         """Number of layers."""
         return int(self.transformer.config.num_hidden_layers)
+
+    @property
+    def vocabulary(self) -> int:
+        """Number of word pieces that it knows."""
+        return int(self.transformer.get_input_embeddings().weight.shape[0])
 
     def width_of_last(self, layers: int) -> int:
         """Width of the part of a text's vector that is from the last ``layers``: its end."""
@@ -200,28 +206,18 @@ def _forget_narrowed(encoder: Encoder, _: Any) -> None:
     encoder._narrowed = {}
 
 
-RANDOM = ("normal_", "uniform_", "trunc_normal_", "kaiming_uniform_", "xavier_normal_", "xavier_uniform_")
-"""Functions that fill a tensor with random numbers: most of the time that building a transformer takes."""
+def rebuilt(config: EncoderConfig, arrays: Arrays, stored: Arrays | None = None) -> Encoder:
+    """An encoder with the configuration of `Encoder.description`, whose weights must be loaded next.
 
-
-class _WithoutRandomWeights(TorchFunctionMode):
-    """Leaves weights as allocated. Buffers that no model folder holds, such as positions, are computed."""
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        named = kwargs or {}
-        if getattr(func, "__name__", "") in RANDOM:
-            return args[0] if args else named["tensor"]
-        return func(*args, **named)
-
-
-def rebuilt(config: EncoderConfig, arrays: Mapping[str, npt.NDArray]) -> Encoder:
-    """An encoder with the configuration of `Encoder.description`, whose weights must be loaded next."""
+    ``stored``: the arrays with its weights, and perhaps others, which limit its size.
+    """
+    content = of_types(arrays, {"config": np.uint8})["config"].tobytes()
     try:
-        described: dict[str, Any] = json.loads(np.ascontiguousarray(arrays["config"]).tobytes())
+        described: dict[str, Any] = json.loads(content)
         fields = reduced(described["config"])
         check_sizes(fields)
         shape = transformers.AutoConfig.for_model(**fields)
-        with _WithoutRandomWeights():
+        with Rebuilding(stored):
             transformer: Any = transformers.AutoModel.from_config(shape, **_local_attention(config))  # type: ignore[no-untyped-call]
         return Encoder(transformer.float(), config, int(described["padding"]))
     except ModelError:
@@ -230,7 +226,7 @@ def rebuilt(config: EncoderConfig, arrays: Mapping[str, npt.NDArray]) -> Encoder
         if isinstance(error, MemoryError) or machine_fault(error) is not None:
             raise
         reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise ModelError(f"the encoder of the model is damaged ({reason}): retrain the model") from None
+        raise ModelError(f"the encoder of the model is damaged ({reason}): {RETRAIN}") from None
 
 
 def _local_attention(config: EncoderConfig) -> dict[str, str]:

@@ -14,7 +14,6 @@ from scipy import sparse
 
 from .._native import combine
 from ..data import Dataset
-from ..errors import ModelError
 from ..features.text_features import TextFeatures
 from ..linear.joined_ranker import JoinedRanker
 from ..ranked import DEPTH, Ranked
@@ -93,9 +92,6 @@ class EncoderRanker:
     ) -> EncoderRanker:
         """The inverse of `state`, for a network with that number of labels."""
         config = options.config
-        ranker = JoinedRanker.from_state(arrays, config.tfidf, config.linear, labels=labels)
-        known = ranker.model.n_features
-        seen = ranker.features.n_features + network.encoder.width_of_last(options.layers)
-        if known != seen:
-            raise ModelError(f"its rankers expect {known:,} features but get {seen:,}: retrain the model")
+        width = network.encoder.width_of_last(options.layers)
+        ranker = JoinedRanker.from_state(arrays, config.tfidf, config.linear, labels=labels, width=width)
         return cls(ranker, options)

@@ -13,6 +13,8 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
+from ..errors import ModelError, brief
+from ..model_arrays import RETRAIN
 from ..progress import step
 from ..ranked import Ranked
 from .batches import Batch, Examples, sorted_plan
@@ -118,3 +120,8 @@ def for_each_batch(
                 raise
             batch_size = -(-batch_size // 2)
             torch.cuda.empty_cache()
+        except (RuntimeError, LookupError, ValueError, TypeError, AttributeError, AssertionError) as error:
+            if "not enough memory" in str(error):
+                raise
+            # A stored configuration of a transformer can be built, but not run.
+            raise ModelError(f"the network cannot read the texts ({brief(error)}): {RETRAIN}") from error

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from .. import checkpoints
-from ..arrays import under_prefix, with_prefix
+from ..arrays import UNREADABLE, under_prefix, with_prefix
+from ..errors import TreetopError, brief
 from ..machine import is_main_process
 from .arrays import to_array, to_tensor
 
@@ -39,8 +40,15 @@ class TrainingStates:
     def load(self, training: Training) -> None:
         """Restores the latest state, if there is one."""
         arrays = checkpoints.find_latest(self.name)
-        if arrays is not None:
+        if arrays is None:
+            return
+        try:
             _restore(training, arrays)
+        except (TreetopError, *UNREADABLE) as error:
+            raise TreetopError(
+                f"{checkpoints.folder()}: the checkpoint of the network does not match its training"
+                f" ({brief(error)}): train without --resume"
+            ) from error
 
 
 def _arrays_of(training: Training) -> Arrays:
@@ -64,8 +72,10 @@ def _arrays_of(training: Training) -> Arrays:
 
 
 def _restore(training: Training, arrays: Arrays) -> None:
-    training.network.load_state_dict(_tensors("net", arrays))
-    training.best = {name: value.to(training.device) for name, value in _tensors("best", arrays).items()}
+    best = _tensors("best", arrays)
+    for part in (best, _tensors("net", arrays)) if best else (_tensors("net", arrays),):
+        training.network.load_state_dict(part)
+    training.best = {name: value.to(training.device) for name, value in best.items()}
     training.average.restore(_tensors("average", arrays))
     training.clipping.restore(_tensors("clipping", arrays))
     for number, optimizer in enumerate(training.optimizers):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
 
 from ..arrays import under_prefix, with_prefix
+from ..model_arrays import check_most
 from ..strings import Strings
 from .arrays import load_weights
 from .batches import Examples
@@ -16,7 +18,7 @@ from .encoder import Encoder, rebuilt
 from .encoder_config import EncoderConfig
 from .encoder_network import text_vectors
 from .inference import InferenceSettings
-from .pretrained import pretrained
+from .pretrained import longest_input, pretrained
 from .reader import Reader, Tokens
 from .tokenizer import Tokenizer
 from .vector_cache import cached
@@ -45,7 +47,9 @@ class TextEncoder:
 
     def tokens(self, texts: Strings, *, threads: int = 0) -> Tokens:
         """``threads`` has no effect: the tokenizer chooses its own."""
-        return self.tokenizer.numbers(texts, self.longest)
+        tokens = self.tokenizer.numbers(texts, self.longest)
+        check_most("number of a word piece", int(tokens[1].max(initial=0)), self.encoder.vocabulary - 1)
+        return tokens
 
     def vectors(
         self, tokens: Tokens, inference: InferenceSettings, *, threads: int, cache: str | None = None
@@ -67,7 +71,7 @@ class TextEncoder:
         return {name: value.detach().cpu().numpy() for name, value in self.encoder.state_dict().items()}
 
     def load_weights(self, arrays: Mapping[str, npt.NDArray]) -> None:
-        load_weights(self.encoder, arrays, "encoder")
+        load_weights(self.encoder, arrays)
 
     def state(self) -> dict[str, npt.NDArray]:
         """Tokenizer and configuration, for a network that keeps the encoder's weights with its own."""
@@ -80,7 +84,8 @@ class TextEncoder:
     ) -> TextEncoder:
         """The inverse of `state`; the weights are about to be replaced."""
         tokenizer = Tokenizer.from_state(under_prefix("tokens", arrays))
-        return cls(rebuilt(config, under_prefix("encoder", arrays)), tokenizer, longest)
+        encoder = rebuilt(config, under_prefix("encoder", arrays), arrays)
+        return cls(encoder, tokenizer, longest)._checked()
 
     def whole_state(self) -> dict[str, npt.NDArray]:
         """Tokenizer, configuration and weights."""
@@ -96,6 +101,12 @@ class TextEncoder:
     ) -> TextEncoder:
         """The inverse of `whole_state`."""
         tokenizer = Tokenizer.from_state(under_prefix("tokens", arrays))
-        encoder = cls(rebuilt(config, under_prefix("shape", arrays)), tokenizer, longest)
+        encoder = cls(rebuilt(config, under_prefix("shape", arrays), arrays), tokenizer, longest)
         encoder.load_weights(under_prefix("weights", arrays))
-        return encoder
+        return encoder._checked()
+
+    def _checked(self) -> TextEncoder:
+        """The same, if its parts match. Word pieces are checked in texts: listing all takes long."""
+        check_most("padding token", self.encoder.padding, self.encoder.vocabulary - 1)
+        check_most("max_length", self.longest, longest_input(self.encoder.transformer, sys.maxsize))
+        return self

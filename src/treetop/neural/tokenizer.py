@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import tokenizers
 
-from ..errors import ModelError
+from ..errors import ModelError, brief
+from ..model_arrays import RETRAIN, of_types
 from ..progress import step
 from ..strings import Strings
 
@@ -28,17 +29,16 @@ class Tokenizer:
 
     def __init__(self, described: str, padding: int) -> None:
         """``described``: the JSON of a fast tokenizer; ``padding``: the id of its padding token."""
-        try:
+        with _readable("the tokenizer cannot be read"):
             self._fast = tokenizers.Tokenizer.from_str(described)
-        except Exception as error:  # the library raises plain exceptions
-            raise ModelError(f"the tokenizer cannot be read ({error})") from None
-        self._fast.no_padding()
+            self._fast.no_padding()
         self.described = described
         self.padding = padding
 
     def numbers(self, texts: Strings, longest: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
         """``indptr, ids`` of the word pieces of every text."""
-        self._fast.enable_truncation(longest)
+        with _readable(f"texts cannot be cut to {longest} word pieces"):
+            self._fast.enable_truncation(longest)
         rows: list[npt.NDArray[np.int32]] = []
         counts = np.zeros(len(texts) + 1, np.int64)
         with step("Word pieces") if len(texts) >= MANY else contextlib.nullcontext() as report:
@@ -61,7 +61,8 @@ class Tokenizer:
         return rows
 
     def _pieces(self, texts: list[str]) -> list[npt.NDArray[np.int32]]:
-        return [np.array(cut.ids, np.int32) for cut in self._fast.encode_batch_fast(texts)]
+        with _readable("the tokenizer cannot read these texts"):
+            return [np.array(cut.ids, np.int32) for cut in self._fast.encode_batch_fast(texts)]
 
     def state(self) -> dict[str, npt.NDArray]:
         metadata = json.dumps({"tokenizer": self.described, "padding": self.padding})
@@ -69,8 +70,19 @@ class Tokenizer:
 
     @classmethod
     def from_state(cls, arrays: Mapping[str, npt.NDArray]) -> Tokenizer:
-        try:
-            metadata: dict[str, Any] = json.loads(np.ascontiguousarray(arrays["tokenizer"]).tobytes())
+        """The inverse of `state`."""
+        content = of_types(arrays, {"tokenizer": np.uint8})["tokenizer"].tobytes()
+        with _readable("the tokenizer is damaged"):
+            metadata: dict[str, Any] = json.loads(content)
             return cls(metadata["tokenizer"], int(metadata["padding"]))
-        except (ValueError, KeyError, TypeError) as error:
-            raise ModelError(f"the tokenizer is damaged ({error}): retrain the model") from None
+
+
+@contextlib.contextmanager
+def _readable(fault: str) -> Iterator[None]:
+    """Names the fault of a tokenizer: its library raises plain exceptions, and others for its own panics."""
+    try:
+        yield
+    except (ModelError, KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
+        raise
+    except BaseException as error:
+        raise ModelError(f"{fault} ({brief(error)}): {RETRAIN}") from None

@@ -20,6 +20,7 @@ from ..config import Config, setting
 from ..data.files import read_lines
 from ..errors import ConfigError, DataError
 from ..features import Tfidf, TfidfConfig
+from ..model_arrays import Numbers, checked
 from ..strings import Strings
 from .batches import PADDING
 from .word_vectors import read_vectors
@@ -143,9 +144,8 @@ class Words:
         tfidf = Tfidf.from_state(config.tfidf(), arrays)
         kept = None
         if "kept" in arrays:
-            kept = np.asarray(arrays["kept"], np.int32).reshape(-1)
-            if len(kept) and (kept.min() < 0 or kept.max() >= tfidf.n_features):
-                raise DataError("the vocabulary of the model is damaged: retrain the model")
+            words = Numbers(np.int32, least=0, most=tfidf.n_features - 1, rising=True)
+            kept = checked(arrays, {"kept": words})["kept"]
         return cls(config, tfidf, kept)
 
 

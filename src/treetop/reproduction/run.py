@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _native, store
-from ..arrays import UNREADABLE, typed
+from ..arrays import UNREADABLE
 from ..checkpoints import keeping
 from ..config import value_text
 from ..data import Dataset
@@ -32,6 +32,7 @@ from ..errors import ConfigError, DataError, ModelError
 from ..machine import peak_memory
 from ..metrics import DEFAULT_PROPENSITY, evaluate, parse_metric
 from ..metrics.propensity import PROPENSITY
+from ..model_arrays import of_types
 from ..predictions import Predictions
 from ..progress import step
 from ..ranked import Ranked
@@ -283,7 +284,7 @@ def _read(path: Path, train: Dataset) -> tuple[Predictions, float] | None:
     """What `_keep` wrote; None if it is missing or damaged."""
     try:
         with open_regular(path) as file, np.load(file, allow_pickle=False) as arrays:
-            parts = typed(arrays, _KEPT)
+            parts = of_types(arrays, _KEPT)
             found = Predictions(parts["indptr"], parts["indices"], parts["scores"], train.labels)
             return found, float(arrays["seconds"])
     except ModelError:

@@ -11,6 +11,7 @@ import dataclasses
 import functools
 import json
 import logging
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,10 +49,19 @@ def card_of(served: ServedModel) -> dict[str, Any]:
         "method": model.name,
         "description": METHODS[model.name].summary if model.name in METHODS else None,
         "settings": {setting.name: setting.value for setting in model.config.settings()},
-        "data": data,
+        "data": _without_nan(data),
         "long_tail": long_tail(model.training_counts.get("train_counts", np.zeros(0, np.int64))),
         "evaluation": _read_evaluation(served.folder, served.version),
     }
+
+
+def _without_nan(value: Any) -> Any:
+    """Statistics as JSON has them: the loss of a training that diverged is NaN."""
+    if isinstance(value, dict):
+        return {name: _without_nan(inside) for name, inside in value.items()}
+    if isinstance(value, list):
+        return [_without_nan(inside) for inside in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def long_tail(counts: npt.NDArray[np.int64]) -> dict[str, Any]:

@@ -63,14 +63,27 @@ class Feedback(NamedTuple):
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Opens or creates the file so that a commit is on disk when it returns."""
+    """Opens or creates the file so that a commit is on disk when it returns.
+
+    The file has no write-ahead log: SQLite would map its index (``-shm``) into memory, and anybody who
+    truncates that file, in a folder that others may write to, would end the server with SIGBUS.
+    """
+    connection: sqlite3.Connection | None = None
     try:
         connection = sqlite3.connect(path, timeout=LOCKED_S, isolation_level=None, check_same_thread=False)
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA mmap_size=0")
+        if _has_log(path):  # of an earlier version; where the lock is exclusive, the index is not mapped
+            connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+        connection.execute("PRAGMA journal_mode=DELETE")
+        if _has_log(path):
+            raise sqlite3.OperationalError("another program uses its write-ahead log; close that program")
+        connection.execute("PRAGMA locking_mode=NORMAL")
+        connection.execute("PRAGMA synchronous=EXTRA")
         connection.execute(SCHEMA)
         connection.execute("SELECT id, created, model, text, accepted, rejected, added FROM feedback LIMIT 1")
     except sqlite3.Error as error:
+        if connection is not None:
+            connection.close()
         raise TreetopError(
             f"{path}: cannot store feedback in this file ({error}); choose another file with --feedback"
         ) from None
@@ -126,11 +139,13 @@ class FeedbackStore:
 
     def _write(self, groups: list[list[Feedback]]) -> list[list[int]] | Exception:
         try:
-            if _identity(self.path) != self._file:
-                # SQLite would keep writing to the moved file. A new file under the old name would lose the
-                # entries still in the write-ahead log.
+            if _identity(self.path) != self._file:  # SQLite would keep writing to the moved file
                 raise sqlite3.OperationalError(
                     "the file was moved or removed; move it back, or restart the server"
+                )
+            if _has_log(self.path):
+                raise sqlite3.OperationalError(
+                    "another program gave the file a write-ahead log; close it, and restart the server"
                 )
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -159,6 +174,15 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return state.st_dev, state.st_ino
+
+
+def _has_log(path: Path) -> bool:
+    """Whether SQLite keeps a write-ahead log for the file, according to its header."""
+    try:
+        with path.open("rb") as file:
+            return 2 in file.read(20)[18:]
+    except OSError:
+        return False
 
 
 def _settle(future: asyncio.Future[list[int]], outcome: list[int] | Exception) -> None:

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from .. import _native, checkpoints
 from ..errors import ConfigError
+from ..model_arrays import check_equal
 from ..progress import step
 from ..sparse import csr_arrays
 from .config import MANY, TreeConfig
@@ -65,8 +66,8 @@ def build_tree(vectors: sparse.csr_matrix, config: TreeConfig, *, seed: int, thr
     if (config.kind == "balanced" and not sizes) or labels <= 2:
         return LabelTree.flat(np.arange(labels, dtype=np.int32))
     name = checkpoints.name_of("tree", *csr_arrays(vectors), vectors.shape[1], config, seed)
-    if kept := checkpoints.find(name):
-        return LabelTree.from_state(kept)
+    if kept := checkpoints.restored(name, lambda arrays: _of_all(LabelTree.from_state(arrays), labels)):
+        return kept
     with step("Label tree") as progress:
         if config.kind == "balanced":
             order, offsets = _native.balanced_clusters(
@@ -94,6 +95,13 @@ def build_tree(vectors: sparse.csr_matrix, config: TreeConfig, *, seed: int, thr
             )
     tree = LabelTree(tuple(offsets), order)
     checkpoints.keep(name, tree.state())
+    return tree
+
+
+def _of_all(tree: LabelTree, labels: int) -> LabelTree:
+    """The same, if it has all of so many labels."""
+    tree.check_ids(labels)
+    check_equal("labels in its tree", len(tree.labels), "in all", labels)
     return tree
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ..errors import ModelError
+from ..model_arrays import Numbers, check_equal, checked
 from ..sparse import binarize, merge_columns
 from .building import trees_of
 from .config import ClusteringConfig, TreeConfig
@@ -91,21 +91,10 @@ class LabelClusters:
     @classmethod
     def from_state(cls, arrays: Mapping[str, npt.NDArray], labels: int) -> LabelClusters:
         """The inverse of `state`, for a model with that number of labels."""
-        parents = tuple(_stored_levels(arrays))
-        nodes = 1
-        for level in parents:
-            if not len(level) or not 0 <= level.min() <= level.max() < nodes:
-                raise ModelError("the levels of the label tree are inconsistent: retrain the model")
-            nodes = len(level)
-        if not parents or nodes != labels:
-            raise ModelError(
-                "the label tree does not match the labels that the network scores: retrain the model"
-            )
-        return cls(parents)
-
-
-def _stored_levels(arrays: Mapping[str, npt.NDArray]) -> Iterator[Parents]:
-    level = 0
-    while (name := f"parents.{level}") in arrays:
-        yield np.array(arrays[name], np.int64).reshape(-1)
-        level += 1
+        parents: list[Parents] = []
+        while (name := f"parents.{len(parents)}") in arrays or not parents:
+            above = len(parents[-1]) if parents else 1
+            level = checked(arrays, {name: Numbers(np.int64, filled=True, least=0, most=above - 1)})[name]
+            parents.append(np.array(level))
+        check_equal("labels in its clusters", len(parents[-1]), "its network scores", labels)
+        return cls(tuple(parents))

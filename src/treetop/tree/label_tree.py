@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ..arrays import typed
 from ..data import Dataset
 from ..errors import DataError
 from ..limits import LEVELS, check_count
+from ..model_arrays import ascends, of_types, restoring
 from ..strings import Strings
 from ..units import counted
 
@@ -34,8 +34,8 @@ class LabelTree:
         object.__setattr__(self, "offsets", tuple(np.ascontiguousarray(o, np.int64) for o in self.offsets))
         nodes = 1
         for offsets in self.offsets:
-            if len(offsets) != nodes + 1 or offsets[0] != 0 or (np.diff(offsets) < 0).any():
-                raise DataError("the levels of the label tree are inconsistent")
+            if len(offsets) != nodes + 1 or offsets[0] != 0 or not ascends(offsets):
+                raise DataError("the levels of the label tree do not match")
             nodes = int(offsets[-1])
         if nodes != len(self.labels):
             raise DataError(f"the label tree has {nodes:,} leaves for {len(self.labels):,} labels")
@@ -155,10 +155,12 @@ class LabelTree:
 
     @classmethod
     def from_state(cls, arrays: Mapping[str, npt.NDArray]) -> LabelTree:
-        depth = sum(name.startswith("offsets.") for name in arrays)
+        """The inverse of `state`."""
+        depth = max(sum(name.startswith("offsets.") for name in arrays), 1)
         names = [f"offsets.{level}" for level in range(depth)]
-        plain = typed(arrays, {"labels": np.int32} | dict.fromkeys(names, np.int64))
-        return cls(tuple(plain[name] for name in names), plain["labels"])
+        plain = of_types(arrays, {"labels": np.int32} | dict.fromkeys(names, np.int64))
+        with restoring(arrays, "the label tree is damaged"):
+            return cls(tuple(plain[name] for name in names), plain["labels"])
 
     @classmethod
     def flat(cls, labels: npt.NDArray[np.int32]) -> LabelTree:

@@ -11,6 +11,8 @@ import io
 import math
 import pickle
 import pickletools
+import re
+import sys
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +23,8 @@ from ..errors import DataError, raise_machine_fault
 
 _KINDS = "iuU"
 """Elements: whole numbers, or strings."""
+_KIND = re.compile(r"[iu][1248]|U[0-9]{1,7}|O8?")
+"""Names of types in a pickle; an array of objects holds the others."""
 _PUTS = {"BINPUT", "LONG_BINPUT"}
 _OPERATIONS = _PUTS | {
     *("PROTO", "FRAME", "STOP", "MARK", "GLOBAL", "STACK_GLOBAL", "REDUCE", "BUILD"),
@@ -47,7 +51,8 @@ def read_lists(path: Path) -> list[list[Any]]:
             raise ValueError("it is truncated")
         else:
             rows = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
-        return [_listed(row) for row in _items(rows)]
+        room = _Room(len(content))
+        return [_listed(row, room) for row in _items(rows, room)]
     except (*UNREADABLE, pickle.UnpicklingError) as error:
         raise_machine_fault(error, path)
         raise DataError(
@@ -56,28 +61,74 @@ def read_lists(path: Path) -> list[list[Any]]:
 
 
 def _check_operations(content: bytes) -> None:
-    """Lengths are checked by ``genops``; a place of the memo takes memory, however high its number is."""
-    for count, (operation, argument, _) in enumerate(pickletools.genops(content)):
+    """Lengths are checked by ``genops``; a place of the memo takes memory, however high its number is.
+
+    An operation that begins in a frame and ends behind it would be another one to the unpickler, which reads
+    on from the end of the frame.
+    """
+    frame = 0
+    for count, (operation, argument, position) in enumerate(pickletools.genops(content)):
         if operation.name not in _OPERATIONS or (operation.name in _PUTS and int(argument or 0) > count):
             raise ValueError(f"its pickle has the operation {operation.name}")
+        begin = position or 0
+        if begin > frame > 0 or (operation.name == "FRAME" and begin < frame):
+            raise ValueError("the frames of its pickle do not match its operations")
+        if begin == frame:
+            frame = 0
+        if operation.name == "FRAME":
+            frame = begin + 9 + int(argument or 0)
+    if frame > len(content):
+        raise ValueError("its pickle is truncated")
 
 
-def _items(rows: Any) -> list[Any]:
+class _Room:
+    """What may still be made of the file: a pickle can repeat a part of itself with two bytes."""
+
+    def __init__(self, size: int) -> None:
+        self._left = size
+
+    def take(self, size: int) -> None:
+        self._left -= size
+        if self._left < 0:
+            raise ValueError("it has more rows and labels than bytes")
+
+
+def _items(rows: Any, room: _Room) -> list[Any]:
     items = rows.items() if isinstance(rows, _Array) else rows
-    if not isinstance(items, (list, np.ndarray)):
+    if not isinstance(items, (list, np.ndarray)) or (isinstance(items, np.ndarray) and not items.ndim):
         raise ValueError(f"it holds a {type(rows).__name__}")
+    room.take(len(items))
     return list(items)
 
 
-def _listed(row: Any) -> list[Any]:
+def _listed(row: Any, room: _Room) -> list[Any]:
     listed = row.items() if isinstance(row, _Array) else row
     if isinstance(listed, np.ndarray):
         if listed.ndim != 1 or listed.dtype.kind not in _KINDS:
             raise ValueError(f"a row is an array of {listed.dtype} with {listed.ndim} dimensions")
-        return list(listed.tolist())
+        room.take(max(listed.nbytes, len(listed)))
+        return list(_readable(listed).tolist())
     if not isinstance(listed, (list, tuple)):
         raise ValueError(f"a row is a {type(row).__name__}")
-    return [item.value() if isinstance(item, _Scalar) else item for item in listed]
+    room.take(len(listed))
+    return [_label(item, room) for item in listed]
+
+
+def _label(item: Any, room: _Room) -> int | str:
+    if isinstance(item, _Scalar):
+        item = item.value(room)
+    if not isinstance(item, (int, str)):
+        raise ValueError(f"a label is a {type(item).__name__}")
+    return item
+
+
+def _readable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The same, unless its strings hold numbers that are no characters: Python would fail to make them."""
+    if array.dtype.kind == "U" and array.size:
+        codes = np.ascontiguousarray(array).view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
+        if codes.max(initial=0) > sys.maxunicode:
+            raise ValueError("a label has characters that do not exist")
+    return array
 
 
 class _Kind:
@@ -85,17 +136,16 @@ class _Kind:
 
     order: Literal["<", ">", "=", "|"] = "<"
 
-    def __init__(self, name: str, *_: Any) -> None:
-        self.name = str(name)
+    def __init__(self, name: Any, *_: Any) -> None:
+        if not isinstance(name, str) or not _KIND.fullmatch(name):
+            raise ValueError("its elements are neither whole numbers nor strings")
+        self.name = name
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self.order = state[1]
 
     def plain(self) -> np.dtype[Any]:
-        found = np.dtype(self.name)
-        if found.kind not in _KINDS:
-            raise ValueError(f"its elements are of the type {self.name}")
-        return found.newbyteorder(self.order)
+        return np.dtype(self.name).newbyteorder(self.order)
 
 
 class _Array:
@@ -128,8 +178,9 @@ class _Scalar:
     def __init__(self, kind: _Kind, content: bytes) -> None:
         self._kind, self._content = kind, content
 
-    def value(self) -> Any:
-        return np.frombuffer(self._content, self._kind.plain())[0].item()
+    def value(self, room: _Room) -> Any:
+        room.take(len(self._content))
+        return _readable(np.frombuffer(self._content, self._kind.plain()))[0].item()
 
 
 def _empty_array(*_: Any) -> _Array:

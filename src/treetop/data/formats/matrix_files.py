@@ -39,7 +39,7 @@ _COMPLAINTS = {
 def read_matrix(path: Path) -> sparse.csr_matrix:
     """The matrix of any such file, unchecked."""
     if path.suffix == ".npz":
-        return _narrow(read_npz(path), path)
+        return _narrow(read_npz(path, columns=None), path)  # whether they are labels is not known here
     if path.suffix == ".npy":
         return _sparse(_narrow(_dense(path), path))
     with Input(path) as source:
