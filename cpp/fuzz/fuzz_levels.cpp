@@ -161,6 +161,12 @@ void run(Input& input) {
         const std::int64_t dense = n_features <= 300 && input.once_in(3) ? input.below(n_features + 1) : 0;
         check(here.plain(), n_features);
         here.packed = pack(here.plain(), n_features, dense, coded, threads);
+        if (coded && input.once_in(4)) {  // again, with the codes of an older level
+            std::vector<float> codes = here.packed.codes;
+            damage(input, codes);
+            check_packing(n_features, dense, coded, codes);
+            here.packed = pack(here.plain(), n_features, dense, coded, threads, codes);
+        }
         parents = here.offsets.back();
     }
     if (input.once_in(2)) damage_level(input, stored.back());

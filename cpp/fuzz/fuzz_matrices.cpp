@@ -29,8 +29,18 @@ void expect_tree(const treetop::Clusters& clusters, std::int64_t labels) {
 }
 
 void run(Input& input) {
+    // What is done comes first: a large matrix may take all bytes that are left.
     const int threads = input.once_in(32) ? 2 : 1;
-    Matrix texts = matrix_of(input, input.below(20), input.below(24));
+    const bool graph_of_labels = input.once_in(2), balanced = input.once_in(2);
+    const treetop::ClusterOptions clustering{static_cast<int>((input.below(5) + 1) % 5), input.once_in(2),
+                                             input.value<std::uint64_t>(), threads};
+    const auto branching = static_cast<int>(input.once_in(4) ? 40 : input.below(6));
+    const std::int64_t leaf_size = input.below(6);
+    const auto depth = static_cast<int>(input.below(4));
+    std::vector<std::int64_t> sizes;
+    for (auto levels = input.below(4); levels > 0; --levels) sizes.push_back(input.below(12));
+    const bool many = input.once_in(8);  // enough for more clusters than two lines of lanes hold
+    Matrix texts = matrix_of(input, many ? 70 + input.below(60) : input.below(20), input.below(24));
     const auto documents = static_cast<std::int64_t>(texts.indptr.size()) - 1;
     Matrix given = matrix_of(input, input.below(12), documents);
     Matrix back = transposed(given);
@@ -43,7 +53,7 @@ void run(Input& input) {
         const auto vectors = treetop::aggregate(labels, features, options, threads);
         EXPECT(view(vectors, features.cols).rows == labels.rows);
     }
-    if (input.once_in(2)) {
+    if (graph_of_labels) {
         const treetop::Pattern other = entered(input, back);
         const treetop::WalkOptions options{static_cast<int>(input.below(16)), 0.5, static_cast<int>(input.below(4)),
                                            input.value<std::uint64_t>(), threads};
@@ -52,19 +62,10 @@ void run(Input& input) {
         EXPECT(view(graph, labels.rows).rows == labels.rows);
         return;
     }
-    const treetop::ClusterOptions options{static_cast<int>(input.below(5)), input.once_in(2),
-                                          input.value<std::uint64_t>(), threads};
-    treetop::check(options);
-    if (input.once_in(2)) {
-        std::vector<std::int64_t> sizes;
-        for (auto levels = input.below(4); levels > 0; --levels) sizes.push_back(input.below(12));
-        expect_tree(treetop::balanced_clusters(features, sizes, options), features.rows);
-    } else {
-        const auto branching = static_cast<int>(input.once_in(4) ? 40 : input.below(6));
-        expect_tree(treetop::unbalanced_clusters(features, branching, input.below(6), static_cast<int>(input.below(4)),
-                                                 options),
-                    features.rows);
-    }
+    treetop::check(clustering);
+    expect_tree(balanced ? treetop::balanced_clusters(features, sizes, clustering)
+                         : treetop::unbalanced_clusters(features, branching, leaf_size, depth, clustering),
+                features.rows);
 }
 
 }  // namespace

@@ -49,7 +49,8 @@ void expect_rows(const SparseRows& rows, std::int64_t texts, std::size_t terms) 
 }
 
 void run(Input& input) {
-    const int threads = input.once_in(64) ? 2 : 1;
+    const bool many = input.once_in(256);  // enough for two threads to count
+    const int threads = many ? 2 : 1;
     const Analysis analysis = analysis_of(input);
     const Weighting weighting = weighting_of(input);
     const Limits limits{static_cast<double>(input.below(3)), 1e300, input.below(20)};
@@ -58,6 +59,15 @@ void run(Input& input) {
     for (int i = 0; i < 12; ++i) damaging.push_back(static_cast<char>(input.value<std::uint8_t>()));
 
     std::vector<char> bytes(input.text().begin(), input.text().end());
+    if (many) {
+        bytes.resize(std::min<std::size_t>(bytes.size(), 64));
+        const std::vector<char> once = bytes;
+        for (int again = 0; again < 70; ++again) {
+            bytes.push_back('\0');
+            bytes.insert(bytes.end(), once.begin(), once.end());
+        }
+        bytes.shrink_to_fit();
+    }
     std::vector<std::int64_t> offsets{0};
     for (std::size_t at = 0; at < bytes.size(); ++at) {
         if (bytes[at] == '\0') offsets.push_back(static_cast<std::int64_t>(at));

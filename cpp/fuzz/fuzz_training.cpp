@@ -43,6 +43,14 @@ void run(Input& input) {
     Matrix positives = matrix_of(input, offsets.back(), rows);
     for (auto& cost : positives.data) cost = std::abs(cost);
     Matrix shortlist = matrix_of(input, static_cast<std::int64_t>(offsets.size()) - 1, rows);
+    if (input.once_in(2)) {  // every document takes part for every label
+        shortlist = {{0}, {}, {}, rows};
+        for (std::size_t p = 0; p + 1 < offsets.size(); ++p) {
+            for (std::int64_t row = 0; row < rows; ++row) shortlist.indices.push_back(static_cast<std::int32_t>(row));
+            shortlist.indptr.push_back(static_cast<std::int64_t>(shortlist.indices.size()));
+        }
+        shortlist.data.resize(shortlist.indices.size());
+    }
     if (input.once_in(8)) damage(input, offsets);
 
     LevelProblem problem;

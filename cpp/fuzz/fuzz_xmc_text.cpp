@@ -14,8 +14,9 @@ void run(Input& input) {
     const int threads = input.once_in(64) ? 2 : 1;
     constexpr std::int64_t kSizes[] = {0, 1, 10, 100'000, kAnyColumn, kAnyColumn + 1, -1};
     const XmcSizes sizes{kSizes[input.below(7)], kSizes[(input.below(7) + 3) % 7], kSizes[(input.below(7) + 3) % 7]};
+    const bool several = input.once_in(1024);  // segments
     std::string text(input.text());
-    if (input.once_in(1024) && !text.empty()) {  // several segments
+    if (several && !text.empty()) {
         text += '\n';
         while (text.size() < 600'000) text += text;
     }

@@ -1,14 +1,15 @@
 """Runs every attack for a bounded time, and prints how often each was tried and how often it failed.
 
     make attack [ATTACK_SECONDS=60]
-    python bench/attacks/run.py [--seconds 60] [--fuzzers build/attack] [--only NAME …]
+    python bench/attacks/every_attack.py [--seconds 60] [--fuzzers build/attack] [--only NAME …]
 
 An attack is
 
 - a fuzzer of the core: a program named ``fuzz_…`` in the folder ``--fuzzers``, for libFuzzer (cpp/fuzz); or
 - a script in this folder. It takes ``--seconds N`` and tries its attack for about that long. Its last line is
   a JSON object ``{"attack": "what it attacks, in a few words", "tried": 1234, "failed": 0}``, with further
-  fields as it likes. Its exit code is 0 if nothing failed.
+  fields as it likes; a script with several attacks prints such a line for each. Its exit code is 0 if nothing
+  failed.
 
 What a fuzzer found stays in ``build/attack/found``; the fuzzer repeats it if it is given such a file. Once
 that is fixed, the file becomes a seed in ``cpp/fuzz/seeds``. The exit code is 1 if an attack failed or could
@@ -17,6 +18,7 @@ not run.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -24,11 +26,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from common import provenance
 from common.options import parser_for
 
 HERE = Path(__file__).resolve().parent
@@ -57,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     chosen = parser.parse_args(arguments)
     fuzzers = sorted(path for path in chosen.fuzzers.glob("fuzz_*") if path.is_file() and not path.suffix)
-    scripts = sorted(path for path in HERE.glob("*.py") if path.name != "run.py")
+    scripts = sorted(path for path in HERE.glob("*.py") if _is_attack(path))
     attacks = [
         path
         for path in [*fuzzers, *scripts]
@@ -69,19 +72,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     outcomes = []
     print(f"{'attack':<48} {'tried':>12} {'failed':>7} {'seconds':>8}")
     for path in attacks:
-        outcome = (run_script if path.suffix == ".py" else run_fuzzer)(path, chosen.seconds)
-        print(
-            f"{outcome.attack:<48} {outcome.tried:>12,} {outcome.failed:>7,} {outcome.seconds:>8.0f}",
-            flush=True,
-        )
-        outcomes.append(outcome)
+        for outcome in (run_script if path.suffix == ".py" else run_fuzzer)(path, chosen.seconds):
+            counts = f"{outcome.tried:>12,} {outcome.failed:>7,} {outcome.seconds:>8.0f}"
+            print(f"{outcome.attack:<48} {counts}", flush=True)
+            outcomes.append(outcome)
+    print(f"\n{provenance.measured([provenance.this_run()])}")
     for outcome in outcomes:
         if outcome.failed:
             print(f"\n{outcome.attack} failed:\n{outcome.words}", file=sys.stderr)
     return int(any(outcome.failed for outcome in outcomes))
 
 
-def run_fuzzer(program: Path, seconds: float) -> Outcome:
+def _is_attack(script: Path) -> bool:
+    return script.name != Path(__file__).name and "__main__" in script.read_text("utf-8")
+
+
+def run_fuzzer(program: Path, seconds: float) -> list[Outcome]:
     """libFuzzer on ``program``, with its seeds and what earlier runs have collected next to it."""
     corpus, found = program.parent / "corpus" / program.name, program.parent / "found"
     corpus.mkdir(parents=True, exist_ok=True)
@@ -103,17 +109,20 @@ def run_fuzzer(program: Path, seconds: float) -> Outcome:
     executions = re.findall(r"stat::number_of_executed_units:\s*(\d+)", text)
     tried = int(executions[-1]) if executions else 0
     failed = int(code != 0 or tried == 0)
-    return Outcome(f"core: {program.name.removeprefix('fuzz_')}", tried, failed, took, _end_of(text))
+    return [Outcome(f"core: {program.name.removeprefix('fuzz_')}", tried, failed, took, _end_of(text))]
 
 
-def run_script(script: Path, seconds: float) -> Outcome:
+def run_script(script: Path, seconds: float) -> list[Outcome]:
     code, text, took = _run([sys.executable, str(script), "--seconds", f"{seconds:g}"], seconds)
-    try:
-        last = json.loads(text.rstrip().rpartition("\n")[2])
-        name, tried, failed = str(last["attack"]), int(last["tried"]), int(last["failed"])
-    except (ValueError, KeyError, TypeError):
-        return Outcome(script.stem, 0, 1, took, _end_of(text))
-    return Outcome(name, tried, failed or int(code != 0 or tried == 0), took, _end_of(text))
+    outcomes = []
+    for line in text.splitlines():
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            found = json.loads(line)
+            outcome = Outcome(found["attack"], int(found["tried"]), int(found["failed"]), took, _end_of(text))
+            outcomes.append(outcome if outcome.tried else replace(outcome, failed=1))
+    if not outcomes or (code != 0 and not any(outcome.failed for outcome in outcomes)):
+        outcomes.append(Outcome(script.stem, 0, 1, took, _end_of(text)))
+    return outcomes
 
 
 def _run(command: list[str], seconds: float) -> tuple[int, str, float]:
