@@ -138,7 +138,9 @@ class _Kind:
 
     def __init__(self, name: Any, *_: Any) -> None:
         if not isinstance(name, str) or not _KIND.fullmatch(name):
-            raise ValueError("its elements are neither whole numbers nor strings")
+            raise ValueError(
+                f"its elements are of the type {name if isinstance(name, str) else type(name).__name__}"
+            )
         self.name = name
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
