@@ -20,6 +20,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 import warnings
 import zipfile
@@ -529,14 +530,18 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--tries", type=int, default=100)
+    parser.add_argument("--seconds", type=float, default=1e6)
     parser.add_argument("--only", default="", help="edits whose names have this part")
     chosen = parser.parse_args()
+    end = time.monotonic() + chosen.seconds
     os.fsync = lambda *_: None  # type: ignore[assignment]
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_AS, (TOTAL, TOTAL))
     with tempfile.TemporaryDirectory(dir=chosen.place) as place:
         tried = Tried(Path(place), chosen.archives)
         for number in range(chosen.first, chosen.first + chosen.tries):
+            if time.monotonic() > end:
+                break
             rng = np.random.default_rng([chosen.seed, number])
             what, stored, arrays = tried.describe(rng, chosen.only)
             misaligned = "" if rng.random() < 0.9 else _chosen(rng, arrays)
@@ -567,13 +572,18 @@ class Result:
         self.answers: list[tuple[str, str]] = []
 
 
-def attack(place: Path, archives: list[Path], *, seed: int, tries: int, only: str = "") -> Result:
-    """Runs so many tries; a process that dies is a failure, and the next continues after it."""
-    result, first = Result(), 0
-    while first < tries:
+def attack(
+    place: Path, archives: list[Path], *, seed: int, tries: int, seconds: float = 1e6, only: str = ""
+) -> Result:
+    """Runs so many tries, or as many as fit into ``seconds``.
+
+    A process that dies is a failure, and the next continues after it.
+    """
+    result, first, end = Result(), 0, time.monotonic() + seconds
+    while first < tries and (left := end - time.monotonic()) > 0:
         command = [sys.executable, __file__, str(place), *map(str, archives)]
         command += ["--seed", str(seed), "--first", str(first), "--tries", str(tries - first)]
-        command += ["--only", only]
+        command += ["--seconds", str(left), "--only", only]
         environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent), "OMP_NUM_THREADS": "1"}
         with (
             tempfile.TemporaryFile("w+") as errors,

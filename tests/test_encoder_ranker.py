@@ -70,7 +70,8 @@ def test_rankers_of_other_vectors_are_refused(train, tmp_path):
     model.ranker.ranker.model.n_features += 16
     model.save(tmp_path / "model")
     with pytest.raises(
-        ModelError, match=r"model: .* rankers expect [\d,]+ features but get [\d,]+: retrain the model"
+        ModelError,
+        match=r"model: .* [\d,]+ features in its rankers, but its texts have [\d,]+: retrain the model",
     ):
         treetop.load(tmp_path / "model")
 

@@ -175,8 +175,8 @@ def test_save_and_load(model, data, tmp_path):
     assert np.array_equal(loaded.predict(data).scores, model.predict(data).scores)
     stored = model.to_stored()
     for name, damaged, message in (
-        ("model.stack.curve0.knots", np.zeros(3), "curve 1 of the stacked rule is damaged"),
-        ("model.stack.missing", np.zeros(5), "fitted for a different number of members"),
+        ("model.stack.curve0.knots", np.zeros(3), "the array model.stack.curve0.knots does not ascend"),
+        ("model.stack.missing", np.zeros(5), "the array model.stack.missing has 5 entries, not"),
     ):
         broken = store.Stored(stored.method, stored.config, stored.data, stored.arrays | {name: damaged})
         with pytest.raises(ModelError, match=message):

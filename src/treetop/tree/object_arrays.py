@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..arrays import UNREADABLE
-from ..errors import DataError, raise_machine_fault
+from ..errors import DataError, brief, raise_machine_fault
 
 _KINDS = "iuU"
 """Elements: whole numbers, or strings."""
@@ -56,7 +56,7 @@ def read_lists(path: Path) -> list[list[Any]]:
     except (*UNREADABLE, pickle.UnpicklingError) as error:
         raise_machine_fault(error, path)
         raise DataError(
-            f"{path}: not an array of lists of labels ({error}); write it with numpy.save"
+            f"{path}: not an array of lists of labels ({brief(error)}); write it with numpy.save"
         ) from None
 
 
@@ -138,7 +138,9 @@ class _Kind:
 
     def __init__(self, name: Any, *_: Any) -> None:
         if not isinstance(name, str) or not _KIND.fullmatch(name):
-            raise ValueError("its elements are neither whole numbers nor strings")
+            raise ValueError(
+                f"its elements are of the type {name if isinstance(name, str) else type(name).__name__}"
+            )
         self.name = name
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:

@@ -36,9 +36,9 @@ def read_tree(path: str | os.PathLike[str], labels: Strings, source: str = "the 
     path = Path(path)
     if path.is_dir():
         files = _chain_files(path)
-        return tree_of_chain([read_npz(file) for file in files], list(map(str, files)), len(labels))
+        return tree_of_chain([_clusters(file) for file in files], list(map(str, files)), len(labels))
     if path.suffix == ".npz":
-        return tree_of_chain([read_npz(path)], [str(path)], len(labels))
+        return tree_of_chain([_clusters(path)], [str(path)], len(labels))
     if path.suffix == ".npy":
         return _tree_of_lists(read_lists(path), path, labels)
     parents = read_taxonomy(path)
@@ -48,6 +48,10 @@ def read_tree(path: str | os.PathLike[str], labels: Strings, source: str = "the 
         return LabelTree.from_parents(parents, labels)
     except DataError as error:
         raise DataError(f"{path}: {error}") from None
+
+
+def _clusters(path: Path) -> Any:
+    return read_npz(path, columns=None)  # `tree_of_chain` compares them with the nodes
 
 
 def _chain_files(folder: Path) -> list[Path]:
