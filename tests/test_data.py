@@ -304,7 +304,7 @@ CSV = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]),
 WORD = st.text(
     st.characters(exclude_categories=["Cs", "Z", "C"], exclude_characters="<>"), min_size=1, max_size=4
 )
-TRICKY = st.sampled_from(["a", "a,b", "x|y", "x;y", " z ", "[q]", '"w"', "tab\there", "line\nbreak"])
+TRICKY = st.sampled_from(["a", "a,b", "x|y", "x;y", " z ", "[q]", "<u>", '"w"', "tab\there", "line\nbreak"])
 HELD = {
     "jsonl": (ANY, ANY.filter(bool) | TRICKY, True),
     "csv": (CSV, CSV.filter(bool) | TRICKY, True),

@@ -235,6 +235,12 @@ def test_complex_numbers_in_an_archive(tmp_path):
             read(tmp_path)
 
 
+def test_complex_numbers_in_memory():
+    for made in (np.ones((2, 2), complex), sparse.csr_matrix(np.ones((2, 2), complex))):
+        with says("the features are complex numbers; give real ones"):
+            Dataset.from_matrices(made, [["a"], ["b"]])
+
+
 def test_messages_name_no_objects_in_memory(tmp_path):
     pecos_folder(tmp_path)
     (tmp_path / "X.trn.npz").unlink()

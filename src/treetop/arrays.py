@@ -33,8 +33,8 @@ def read_array(path: Path, *, mapped: bool = False) -> npt.NDArray[Any]:
         array: npt.NDArray[Any] = np.load(
             path if mapped else file, "r" if mapped else None, allow_pickle=False
         )
-    if not isinstance(array, np.ndarray):
-        raise ValueError("it is an archive of several arrays")
+    if not isinstance(array, np.ndarray) or not array.dtype.itemsize:
+        raise ValueError("it is not an array of numbers")
     return array
 
 

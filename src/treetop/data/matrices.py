@@ -96,6 +96,8 @@ def _as_csr(values: Any, source: str, what: str) -> sparse.csr_matrix:
         if not is_matrix(values):
             raise DataError(f"{source}: the {what} are a frame with non-numeric columns; drop them")
         values = numbers_of(values)
+    if getattr(getattr(values, "dtype", None), "kind", "") == "c":
+        raise DataError(f"{source}: the {what} are complex numbers; give real ones")
     valid = is_valid_csr(values)
     if not valid and sparse.issparse(values) and (flaw := sparse_flaw(values)):
         raise DataError(f"{source}: the matrix of the {what} is damaged: {flaw}; write it again")

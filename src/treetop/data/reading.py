@@ -12,6 +12,7 @@ from .dataset import Dataset
 from .files import Input
 from .folders import split_files
 from .formats import Format, named_format
+from .formats.label_cells import URI
 from .formats.options import Column, ReadOptions
 from .formats.recognise import recognise_input
 from .formats.splits import choose_split
@@ -87,7 +88,10 @@ def _check_options(source: Input, format: Format, options: ReadOptions) -> None:
 
 
 def _with_label_texts(dataset: Dataset, path: str | os.PathLike[str]) -> Dataset:
-    """Reads rows of label and readable name; for an empty name, the label is its own."""
+    """Reads rows of label and readable name; for an empty name, the label is its own.
+
+    A label may be in angle brackets, as in Annif's vocabularies.
+    """
     from .formats import csv, tsv
 
     texts: dict[str, str] = {}
@@ -98,6 +102,8 @@ def _with_label_texts(dataset: Dataset, path: str | os.PathLike[str]) -> Dataset
                 raise DataError(f"{source.name} line {line}: only one column; give a label and its text")
             if row[1]:
                 texts[row[0]] = row[1]
+                if uri := URI.fullmatch(row[0].strip()):
+                    texts.setdefault(uri[1], row[1])
     if not any(name in texts for name in dataset.labels):
         raise DataError(f"{source.name}: lists none of the labels of {dataset.source}; use the same names")
     return dataset.with_label_texts(texts)

@@ -1,18 +1,24 @@
 """Reads several labels from one cell of a table.
 
 An explicit separator takes precedence. Otherwise, if all non-empty cells look like ``[…]``, they are
-JSON arrays; else labels are separated by ``;`` if one occurs anywhere in the column, else by ``|`` if one
-occurs anywhere, else by ``,``. Spaces around a label are dropped, and so are empty labels.
+JSON arrays; if all look like ``<a> <b>``, as Annif writes URIs, the labels are what is inside the brackets;
+else labels are separated by ``;`` if one occurs anywhere in the column, else by ``|`` if one occurs anywhere,
+else by ``,``. Spaces around a label are dropped, and so are empty labels.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 
 from ...errors import DataError
 from ...strings import StringsBuilder
 from .fields import is_name
+
+URI = re.compile(r"<([^<>\s]+)>")
+"""A label as Annif writes it, the URI of a subject."""
+_URIS = re.compile(rf"{URI.pattern}(\s+{URI.pattern})*")
 
 
 class LabelCells:
@@ -23,7 +29,7 @@ class LabelCells:
         self._first_row = first_row
         self._cells = StringsBuilder()
         self._found: set[str] = set()
-        self._arrays = True
+        self._arrays = self._uris = True
 
     def append(self, cell: str) -> None:
         cell = cell.strip()
@@ -31,12 +37,17 @@ class LabelCells:
         self._found.update(separator for separator in ";|" if separator in cell)
         if cell and not (cell.startswith("[") and cell.endswith("]")):
             self._arrays = False
+        if cell and self._uris and not _URIS.fullmatch(cell):
+            self._uris = False
 
     def label_sets(self, separator: str | None) -> Iterator[list[str]]:
         cells = self._cells.build()
         if separator is None and self._arrays:
             for row, cell in enumerate(cells, self._first_row):
                 yield self._array(row, cell) if cell else []
+            return
+        if separator is None and self._uris:
+            yield from map(URI.findall, cells)
             return
         separator = separator or next((mark for mark in ";|" if mark in self._found), ",")
         for cell in cells:

@@ -13,6 +13,7 @@ import numpy as np
 from ...errors import DataError
 from ..dataset import Dataset
 from .examples import label_sets
+from .label_cells import URI
 from .relevance import NUMERALS
 
 
@@ -39,6 +40,8 @@ def write_cells(dataset: Dataset, separator: str | None) -> Iterator[str]:
 def _survives(dataset: Dataset, names: list[str]) -> bool:
     """Whether labels joined by ``;`` are read back as they were."""
     if any(name.strip() != name or name.startswith("[") or set(name) & set(";\n\r\t") for name in names):
+        return False
+    if any(URI.fullmatch(name) for name in names):
         return False
     shows_separator = dataset.Y is not None and bool((np.diff(dataset.Y.indptr) > 1).any())
     return shows_separator or not any("|" in name or "," in name for name in names)

@@ -15,13 +15,14 @@ from typing import Any
 
 import numpy as np
 
-import reader_cases as cases
 import treetop
-from file_mutations import Case, Mutator, packed
 from treetop import Dataset
 from treetop.data import read, write
 from treetop.data.statistics import describe
 from treetop.regular_files import read_regular
+
+from . import cases
+from .mutations import Case, Mutator, packed
 
 OPTIONS = ".options"
 """The member of a case that holds the options of its reader, as JSON; no file."""

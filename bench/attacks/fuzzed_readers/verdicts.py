@@ -17,9 +17,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from file_mutations import Case, write_case
-from reader_doors import OPTIONS, Door
 from treetop.errors import UserError
+
+from .doors import OPTIONS, Door
+from .mutations import Case, write_case
 
 SECONDS = 5.0
 LIMITS = "labels=20000,features=200000,rows=20000,line=200000,decompressed=2000000,layers=20"

@@ -17,11 +17,12 @@ import numpy as np
 from scipy import sparse
 
 import treetop
-from file_mutations import Case, npy, zip_of
 from treetop import Dataset, Strings
 from treetop.data import write
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+from .mutations import Case, npy, zip_of
+
+sys.path.insert(0, str(Path(__file__).parents[3] / "tests"))
 
 TEXTS = [
     "flour and yeast",

@@ -1,0 +1,1 @@
+"""The parts of readers.py: mutations, valid files, readers (doors) and verdicts."""
