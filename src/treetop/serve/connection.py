@@ -3,6 +3,8 @@
 A connection's next request is parsed once the one before it is answered, and an answer waits until the client
 has read enough of the earlier ones. Until then reading is paused: a connection holds at most two reads of the
 event loop in memory. To stop there, the bytes are parsed in pieces that end where a request ends.
+
+The same limit holds for a head and, in a chunked body, for anything but data: lines with sizes, and trailers.
 """
 
 from __future__ import annotations
@@ -14,7 +16,14 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_BYTES = 32_768
-"""Maximum size of a request line with its headers."""
+"""Maximum size of a request line with its headers, and of what is between two bytes of a chunked body."""
+HEAD_LINES = 200
+"""Maximum number of lines there: small headers take many times their size in memory."""
+CHUNKS = 20_000
+"""Maximum number of chunks of a body: small ones take much time."""
+CHUNKED_PIECE = 128, HEAD_BYTES // 2
+"""Bytes of a piece of a chunked body, at least and at most. An empty line in the first of them does not end
+it: a body of empty lines would take minutes. So the next few small requests may be parsed ahead."""
 READ_PATIENCE = 3
 """Time a client may leave a response unread, in multiples of the time limit for its headers."""
 _EMPTY_LINE = re.compile(rb"\n\r?\n")
@@ -30,7 +39,11 @@ def _response(status: str, message: str) -> bytes:
 MALFORMED = _response("400 Bad Request", "malformed HTTP; send a valid HTTP/1.1 request")
 TOO_LARGE = _response(
     "431 Request Header Fields Too Large",
-    f"the request headers exceed {HEAD_BYTES:,} bytes; send fewer headers",
+    f"the request has more than {HEAD_LINES} lines or {HEAD_BYTES:,} bytes of headers; send fewer",
+)
+TOO_MANY_CHUNKS = _response(
+    "413 Content Too Large",
+    f"the request has more than {CHUNKS:,} chunks or chunks with long extensions; send larger and plain ones",
 )
 TOO_LATE = _response("408 Request Timeout", "the request did not arrive in time; send it again")
 TOO_MANY = _response("503 Service Unavailable", "too many connections; try again later")
@@ -46,9 +59,9 @@ class GuardedProtocol(HttpToolsProtocol):
         super().__init__(*arguments, **named)
         self._received, self._parsed = b"", 0
         """Bytes that arrived, and how many of them are parsed."""
-        self._head_bytes = 0
-        """Size so far of a head that is not complete."""
-        self._in_body, self._body_left = False, 0
+        self._head_bytes = self._head_lines = 0
+        """Size so far of a head that is not complete, or of what followed the last data of a chunked body."""
+        self._in_body, self._body_left, self._chunks = False, 0, 0
         """``_body_left``: bytes still to come of a body of known length."""
         self._deadline: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None
@@ -77,18 +90,27 @@ class GuardedProtocol(HttpToolsProtocol):
                 self.flow.pause_reading()
                 return
             end = self._end_of_piece()
-            if not self._in_body:
-                self._head_bytes += end - self._parsed
-                if self._head_bytes > HEAD_BYTES:
-                    self._refuse(TOO_LARGE)
-                    return
+            if not self._body_left and (excess := self._excess(end)):
+                self._refuse(excess)
+                return
             piece = memoryview(self._received)[self._parsed : end]
             self._parsed = end
             super().data_received(piece)  # type: ignore[arg-type]
             if self._head_bytes and not self._in_body and self._deadline is None:
                 self._expect_head()  # only empty lines so far
+        if self._parsed == len(self._received):
+            self._received, self._parsed = b"", 0
         if self._in_body and self._deadline is None:
             self._expect_body()
+
+    def _excess(self, end: int) -> bytes | None:
+        """Counts a piece of a head or a chunked body; the answer if it is too much."""
+        self._head_bytes += end - self._parsed
+        if self._in_body:
+            too_many = self._head_bytes > HEAD_BYTES or self._chunks > CHUNKS
+            return TOO_MANY_CHUNKS if too_many else None
+        self._head_lines += self._received.count(b"\n", self._parsed, end)
+        return TOO_LARGE if self._head_bytes > HEAD_BYTES or self._head_lines > HEAD_LINES else None
 
     def _must_wait(self) -> bool:
         """Whether the next byte begins a request while an earlier one has no answer yet."""
@@ -97,27 +119,39 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def _end_of_piece(self) -> int:
         """Where the next piece ends: with the headers, with the body, or with what has arrived."""
-        if self._in_body and self._body_left:
-            return min(self._parsed + self._body_left, len(self._received))
-        end = _EMPTY_LINE.search(self._received, self._parsed)
-        return len(self._received) if end is None else end.end()
+        last = len(self._received)
+        if self._body_left:
+            return min(self._parsed + self._body_left, last)
+        least, most = CHUNKED_PIECE if self._in_body else (0, last)
+        end = _EMPTY_LINE.search(self._received, self._parsed + least)
+        return min(last if end is None else end.end(), self._parsed + most)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        self._head_bytes = max(self._head_bytes, 1)
         self._expect_head()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self._in_body:  # else a trailer, which no route reads
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         self._cancel_deadline()
-        lengths = [value for name, value in self.headers if name == b"content-length"]
-        self._in_body, self._body_left = True, int(lengths[0]) if lengths else 0
         super().on_headers_complete()
+        lengths = [value for name, value in self.headers if name == b"content-length"]
+        self._in_body, self._body_left, self._chunks = True, int(lengths[0]) if lengths else 0, 0
+        self._head_bytes = self._head_lines = 0
+
+    def on_chunk_header(self) -> None:
+        self._chunks += 1
 
     def on_body(self, body: bytes) -> None:
         self._body_left = max(0, self._body_left - len(body))
+        self._head_bytes = 0
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        self._in_body, self._head_bytes = False, 0
+        self._in_body, self._head_bytes, self._head_lines = False, 0, 0
         self._cancel_deadline()
         super().on_message_complete()
 
@@ -161,8 +195,6 @@ class GuardedProtocol(HttpToolsProtocol):
         """A route that reads the body has timed out before; any other has responded."""
         if self.pipeline:  # reading is paused until earlier requests are answered
             self._expect_body()
-        elif self.cycle.response_started:
-            self.transport.close()
         else:
             self._refuse(TOO_LATE)
 
@@ -172,7 +204,14 @@ class GuardedProtocol(HttpToolsProtocol):
             self._deadline = None
 
     def _refuse(self, response: bytes) -> None:
+        """Answers the request that is arriving, unless an answer has begun or an earlier one is due, and closes."""
         self._cancel_deadline()
-        if not self.transport.is_closing():
+        if self.transport.is_closing():
+            return
+        if self._in_body:
+            due = bool(self.pipeline) or self.cycle.response_started
+        else:
+            due = self.cycle is not None and not self.cycle.response_complete
+        if not due:
             self.transport.write(response)
-            self.transport.close()
+        self.transport.close()
