@@ -70,7 +70,7 @@ class GuardedProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         self._expect_head()
         if len(self.connections) > self.max_connections:
-            self._refuse(TOO_MANY)
+            self._reject(TOO_MANY)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._cancel_deadline()
@@ -91,7 +91,7 @@ class GuardedProtocol(HttpToolsProtocol):
                 return
             end = self._end_of_piece()
             if not self._body_left and (excess := self._excess(end)):
-                self._refuse(excess)
+                self._reject(excess)
                 return
             piece = memoryview(self._received)[self._parsed : end]
             self._parsed = end
@@ -160,7 +160,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._parse()
 
     def send_400_response(self, msg: str) -> None:
-        self._refuse(MALFORMED)
+        self._reject(MALFORMED)
 
     def pause_writing(self) -> None:
         """The client does not read, so its responses fill the memory."""
@@ -184,7 +184,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def _on_late_head(self) -> None:
         """Closes a connection without a request silently: browsers open some ahead of time."""
         if self._head_bytes:
-            self._refuse(TOO_LATE)
+            self._reject(TOO_LATE)
         else:
             self.transport.close()
 
@@ -196,15 +196,15 @@ class GuardedProtocol(HttpToolsProtocol):
         if self.pipeline:  # reading is paused until earlier requests are answered
             self._expect_body()
         else:
-            self._refuse(TOO_LATE)
+            self._reject(TOO_LATE)
 
     def _cancel_deadline(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
 
-    def _refuse(self, response: bytes) -> None:
-        """Answers the request that is arriving, unless an answer has begun or an earlier one is due, and closes."""
+    def _reject(self, response: bytes) -> None:
+        """Answers what is arriving, unless that has begun or an earlier answer is due, and closes."""
         self._cancel_deadline()
         if self.transport.is_closing():
             return
