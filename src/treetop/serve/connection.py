@@ -2,9 +2,8 @@
 
 A connection's next request is parsed once the one before it is answered, and an answer waits until the client
 has read enough of the earlier ones. Until then reading is paused: a connection holds at most two reads of the
-event loop in memory. To stop there, the bytes are parsed in pieces that end where a request ends.
-
-The same limit holds for a head and, in a chunked body, for anything but data: lines with sizes, and trailers.
+event loop in memory. To stop there, the bytes are parsed in pieces that end where a request ends. The
+sizes of chunks are therefore read here, too; the parser alone decides whether they are valid.
 """
 
 from __future__ import annotations
@@ -16,18 +15,16 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_BYTES = 32_768
-"""Maximum size of a request line with its headers, and of what is between two bytes of a chunked body."""
+"""Maximum size of a request line with its headers, of a chunk's line with its size, and of all trailers."""
 HEAD_LINES = 200
-"""Maximum number of lines there: small headers take many times their size in memory."""
+"""Maximum number of lines in a head: small headers take many times their size in memory."""
 CHUNKS = 20_000
 """Maximum number of chunks of a body: small ones take much time."""
-CHUNKED_PIECE = 128, HEAD_BYTES // 2
-"""Bytes of a piece of a chunked body, at least and at most. An empty line in the first of them does not end
-it: a body of empty lines would take minutes. So the next few small requests may be parsed ahead."""
 READ_PATIENCE = 3
 """Time a client may leave a response unread, in multiples of the time limit for its headers."""
 _EMPTY_LINE = re.compile(rb"\n\r?\n")
 """Ends the headers, and a chunked body."""
+_CHUNK_SIZE = re.compile(rb"([0-9a-fA-F]+)[^\n]*\n")
 
 
 def _response(status: str, message: str) -> bytes:
@@ -60,9 +57,9 @@ class GuardedProtocol(HttpToolsProtocol):
         self._received, self._parsed = b"", 0
         """Bytes that arrived, and how many of them are parsed."""
         self._head_bytes = self._head_lines = 0
-        """Size so far of a head that is not complete, or of what followed the last data of a chunked body."""
+        """Size so far of a head that is not complete."""
         self._in_body, self._body_left, self._chunks = False, 0, 0
-        """``_body_left``: bytes still to come of a body of known length."""
+        """``_body_left``: bytes still to come of a body of known length, or of a chunk with its lines."""
         self._deadline: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None
 
@@ -89,12 +86,15 @@ class GuardedProtocol(HttpToolsProtocol):
             if self._must_wait():
                 self.flow.pause_reading()
                 return
-            end = self._end_of_piece()
-            if not self._body_left and (excess := self._excess(end)):
+            end = self._end_of_chunk() if self._in_body else self._end_of_head()
+            if (excess := self._excess(end)) is not None:
                 self._reject(excess)
                 return
+            if end == self._parsed:  # the line with the size of a chunk, or the trailers, are incomplete
+                break
             piece = memoryview(self._received)[self._parsed : end]
             self._parsed = end
+            self._body_left = max(0, self._body_left - len(piece))
             super().data_received(piece)  # type: ignore[arg-type]
             if self._head_bytes and not self._in_body and self._deadline is None:
                 self._expect_head()  # only empty lines so far
@@ -103,32 +103,40 @@ class GuardedProtocol(HttpToolsProtocol):
         if self._in_body and self._deadline is None:
             self._expect_body()
 
-    def _excess(self, end: int) -> bytes | None:
-        """Counts a piece of a head or a chunked body; the answer if it is too much."""
-        self._head_bytes += end - self._parsed
-        if self._in_body:
-            too_many = self._head_bytes > HEAD_BYTES or self._chunks > CHUNKS
-            return TOO_MANY_CHUNKS if too_many else None
-        self._head_lines += self._received.count(b"\n", self._parsed, end)
-        return TOO_LARGE if self._head_bytes > HEAD_BYTES or self._head_lines > HEAD_LINES else None
-
     def _must_wait(self) -> bool:
         """Whether the next byte begins a request while an earlier one has no answer yet."""
         begins = not self._in_body and not self._head_bytes
         return begins and self.cycle is not None and not self.cycle.response_complete
 
-    def _end_of_piece(self) -> int:
-        """Where the next piece ends: with the headers, with the body, or with what has arrived."""
-        last = len(self._received)
-        if self._body_left:
-            return min(self._parsed + self._body_left, last)
-        least, most = CHUNKED_PIECE if self._in_body else (0, last)
-        end = _EMPTY_LINE.search(self._received, self._parsed + least)
-        return min(last if end is None else end.end(), self._parsed + most)
+    def _end_of_head(self) -> int:
+        """Where the headers end, or what has arrived of them."""
+        end = _EMPTY_LINE.search(self._received, self._parsed)
+        return len(self._received) if end is None else end.end()
+
+    def _end_of_chunk(self) -> int:
+        """Where the body, a chunk or the trailers end, or what has arrived; of lines only whole ones."""
+        if not self._body_left:
+            size = _CHUNK_SIZE.match(self._received, self._parsed)
+            if size is None:
+                return self._received.find(b"\n", self._parsed) + 1 or self._parsed
+            if not int(size[1], 16):
+                end = _EMPTY_LINE.search(self._received, size.end() - 1)
+                return self._parsed if end is None else end.end()
+            self._chunks += 1
+            self._body_left = size.end() - self._parsed + int(size[1], 16) + len(b"\r\n")
+        return min(self._parsed + self._body_left, len(self._received))
+
+    def _excess(self, end: int) -> bytes | None:
+        """Counts a piece of a head; the answer if that, or a chunked body, is too much."""
+        if self._in_body:
+            waiting = len(self._received) - self._parsed if end == self._parsed else 0
+            return TOO_MANY_CHUNKS if waiting > HEAD_BYTES or self._chunks > CHUNKS else None
+        self._head_bytes += end - self._parsed
+        self._head_lines += self._received.count(b"\n", self._parsed, end)
+        return TOO_LARGE if self._head_bytes > HEAD_BYTES or self._head_lines > HEAD_LINES else None
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._head_bytes = max(self._head_bytes, 1)
         self._expect_head()
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -140,15 +148,6 @@ class GuardedProtocol(HttpToolsProtocol):
         super().on_headers_complete()
         lengths = [value for name, value in self.headers if name == b"content-length"]
         self._in_body, self._body_left, self._chunks = True, int(lengths[0]) if lengths else 0, 0
-        self._head_bytes = self._head_lines = 0
-
-    def on_chunk_header(self) -> None:
-        self._chunks += 1
-
-    def on_body(self, body: bytes) -> None:
-        self._body_left = max(0, self._body_left - len(body))
-        self._head_bytes = 0
-        super().on_body(body)
 
     def on_message_complete(self) -> None:
         self._in_body, self._head_bytes, self._head_lines = False, 0, 0
@@ -193,10 +192,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def _on_late_body(self) -> None:
         """A route that reads the body has timed out before; any other has responded."""
-        if self.pipeline:  # reading is paused until earlier requests are answered
-            self._expect_body()
-        else:
-            self._reject(TOO_LATE)
+        self._reject(TOO_LATE)
 
     def _cancel_deadline(self) -> None:
         if self._deadline is not None:
@@ -204,14 +200,13 @@ class GuardedProtocol(HttpToolsProtocol):
             self._deadline = None
 
     def _reject(self, response: bytes) -> None:
-        """Answers what is arriving, unless that has begun or an earlier answer is due, and closes."""
+        """Answers the request that is arriving, unless its answer has begun, and closes."""
         self._cancel_deadline()
         if self.transport.is_closing():
             return
-        if self._in_body:
-            due = bool(self.pipeline) or self.cycle.response_started
-        else:
-            due = self.cycle is not None and not self.cycle.response_complete
-        if not due:
+        begun = False
+        if self._in_body:  # its route is running
+            begun, self.cycle.disconnected = self.cycle.response_started, True
+        if not begun:
             self.transport.write(response)
         self.transport.close()
