@@ -17,10 +17,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import treetop
-from attack import TESTS, Trials, attack, run
 from small_data import topic_texts
 from test_store import example
 from treetop import store
+from trials import TESTS, Trials, attack, run
 
 SAVES = """
 import sys, time, random
@@ -36,7 +36,10 @@ print(done)
 """
 
 
-@attack("concurrent/saves and loads")
+@attack(
+    "concurrent/saves and loads",
+    "a load gives anything but one whole model, or a save fails",
+)
 def saves_and_loads(trials: Trials) -> None:
     contents = {
         seed: {name: array.tobytes() for name, array in example(seed).arrays.items()} for seed in range(6)
@@ -65,7 +68,10 @@ def saves_and_loads(trials: Trials) -> None:
             trials.count(f"left {left}" if len(left) != 2 else None)
 
 
-@attack("concurrent/trainings")
+@attack(
+    "concurrent/trainings",
+    "no training wins, or another ends other than rejected in one sentence",
+)
 def trainings(trials: Trials) -> None:
     """One wins; the others are rejected, or start after it has ended."""
     with tempfile.TemporaryDirectory() as place:

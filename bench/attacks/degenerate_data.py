@@ -19,10 +19,10 @@ import numpy as np
 from scipy import sparse
 
 import treetop
-from attack import Trials, attack, run
 from test_contract import CASES
 from treetop import Dataset
 from treetop.errors import UserError
+from trials import Trials, attack, run
 
 LINEAR = ("xr-linear", "parabel", "bonsai", "plt", "dismec", "neighbours", "hybrid")
 WORDS = [
@@ -98,7 +98,10 @@ def tried(method: str, settings: dict[str, Any], data: Dataset) -> str | None:
     return found and f"{method} {settings} on {data!r}: {found}"
 
 
-@attack("data/degenerate")
+@attack(
+    "data/degenerate",
+    "no finite, ranked and reproducible predictions, and no sentence",
+)
 def degenerate(trials: Trials) -> None:
     """All methods in turn."""
     while trials.go_on():
@@ -112,7 +115,10 @@ def degenerate(trials: Trials) -> None:
                 break
 
 
-@attack("settings/linear")
+@attack(
+    "settings/linear",
+    "no finite, ranked and reproducible predictions, and no sentence",
+)
 def settings_of_linear_methods(trials: Trials) -> None:
     """Random values of some settings, valid or not."""
     rng = trials.random

@@ -21,13 +21,13 @@ from typing import Any
 import pytest
 
 import treetop
-from attack import Trials, attack, run
 from disk import after_each, recording
 from small_data import topic_texts
 from test_durable import PIECE, piece_in, seed_of
 from test_store import example
 from treetop import checkpoints, store
 from treetop.data.files import Output
+from trials import Trials, attack, run
 
 
 def save(rng: random.Random, root: Path) -> tuple[Callable[[], Any], Callable[[Path], Any], Any, Any]:
@@ -96,7 +96,10 @@ def file(rng: random.Random, root: Path) -> tuple[Callable[[], Any], Callable[[P
     return lambda: write(new), first, False, old != new
 
 
-@attack("disk/kills and power losses")
+@attack(
+    "disk/kills and power losses",
+    "a model, checkpoint or file is neither whole nor as before",
+)
 def states(trials: Trials) -> None:
     while trials.go_on():
         with tempfile.TemporaryDirectory() as place:

@@ -22,9 +22,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from attack import Trials, attack, run
 from server_clients import TEXT, chunked_head, predict_head
 from small_servers import Live, live, save_model
+from trials import Trials, attack, run
 
 CLIENTS = 24
 PATIENCE_S = 2.0
@@ -184,7 +184,10 @@ def mutation(rng: random.Random, content: bytes) -> bytes:
     return content
 
 
-@attack("http/mutated")
+@attack(
+    "http/mutated",
+    "an answer is malformed or has the status 500; the server ends, grows by 100 MB, or logs a traceback",
+)
 def mutated(trials: Trials) -> None:
     with server(trials) as running:
 
@@ -240,7 +243,10 @@ AMBIGUOUS_SIZES = [b"0x0", b"+0", b"-0", b" 0", b"0 0", b"0;\n", b"0\r", b"g", b
 """Sizes of a chunk of which one reading ends the body."""
 
 
-@attack("http/smuggled")
+@attack(
+    "http/smuggled",
+    "a request hidden in an ambiguous one is answered",
+)
 def smuggled(trials: Trials) -> None:
     """A request hidden in the body of an ambiguous one must not be answered."""
     with server(trials) as running:
@@ -266,7 +272,10 @@ def smuggled(trials: Trials) -> None:
         trials.count(f"hidden requests were answered: {reached[:2]}" if reached else None)
 
 
-@attack("http/slow")
+@attack(
+    "http/slow",
+    "a slow client, or one that does not read, is held for 45 s; another waits for 2 s",
+)
 def slow(trials: Trials) -> None:
     """Bytes that drip in, and answers that are not read; the server must hang up."""
     with server(trials) as running, another_client(running, trials):
@@ -323,7 +332,10 @@ ENDLESS = [
 ]
 
 
-@attack("http/endless")
+@attack(
+    "http/endless",
+    "the server grows by 100 MB, or another client waits for 2 s",
+)
 def endless(trials: Trials) -> None:
     """Floods of several connections; the server must stay small and answer others."""
     with server(trials) as running, another_client(running, trials):

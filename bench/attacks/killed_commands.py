@@ -23,9 +23,9 @@ from pathlib import Path
 import numpy as np
 
 import treetop
-from attack import Trials, attack, run
 from small_data import topic_texts
 from treetop.errors import ModelError
+from trials import Trials, attack, run
 
 QUERIES = topic_texts(20, seed=9)[0]
 TREE = ("--set", "leaf_size=2", "--set", "branching=2", "--threads", "1")
@@ -168,7 +168,10 @@ def _metrics(path: Path) -> bytes:
     return json.dumps(found, sort_keys=True).encode()
 
 
-@attack("kill/commands")
+@attack(
+    "kill/commands",
+    "a model is neither the old nor the new one, or the same command again ends differently",
+)
 def commands(trials: Trials) -> None:
     with tempfile.TemporaryDirectory() as place:
         cases = {name: Rehearsed(case, Path(place) / name) for name, case in CASES.items()}

@@ -29,10 +29,10 @@ from pathlib import Path
 import numpy as np
 
 import treetop
-from attack import Trials, attack, run
 from small_data import topic_texts
 from treetop.cli.main import main
 from treetop.errors import ModelError
+from trials import Trials, attack, run
 
 COMMANDS = [
     ("train", "train.jsonl", "--method", "xr-linear", "--model", "m", "--set", "leaf_size=2"),
@@ -167,13 +167,19 @@ def trial(trials: Trials, limit_of: Callable[[random.Random, Path], Callable[[],
             trials.count(tried.fault(command, limit_of(trials.random, tried.root)))
 
 
-@attack("machine/failing operations")
+@attack(
+    "machine/failing operations",
+    "no success and no sentence with the cause, or the model is lost",
+)
 def failing_operations(trials: Trials) -> None:
     """No space, no permission, too many open files, a broken disk."""
     trial(trials, failing)
 
 
-@attack("machine/full disk")
+@attack(
+    "machine/full disk",
+    "no success and no sentence with the cause, or the model is lost",
+)
 def full_disk(trials: Trials) -> None:
     """A limit of the size of files stands in for it: writing fails in the middle."""
 
@@ -189,7 +195,10 @@ def full_disk(trials: Trials) -> None:
     trial(trials, limit_of)
 
 
-@attack("machine/few descriptors")
+@attack(
+    "machine/few descriptors",
+    "no success and no sentence with the cause, or the model is lost",
+)
 def few_descriptors(trials: Trials) -> None:
     def limit_of(rng: random.Random, _: Path) -> Callable[[], None]:
         spare = rng.randrange(6)
@@ -204,7 +213,10 @@ def few_descriptors(trials: Trials) -> None:
     trial(trials, limit_of)
 
 
-@attack("machine/little memory")
+@attack(
+    "machine/little memory",
+    "no success and no sentence with the cause, or the model is lost",
+)
 def little_memory(trials: Trials) -> None:
     def limit_of(rng: random.Random, _: Path) -> Callable[[], None]:
         spare = rng.choice([1 << 14, 1 << 18, 1 << 20, 1 << 22, 1 << 24])

@@ -16,8 +16,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from attack import Trials, attack, run
 from small_servers import Live, live, save_model
+from trials import Trials, attack, run
 
 CONNECTIONS = 100
 BYTES = 256 * 1024
@@ -29,7 +29,10 @@ REQUESTS = [
 ]
 
 
-@attack("http/pipelined")
+@attack(
+    "http/pipelined",
+    "another client waits for 1 s, or the server grows by 512 KB for each connection",
+)
 def pipelined(trials: Trials) -> None:
     with tempfile.TemporaryDirectory() as place:
         save_model(Path(place) / "model")

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 import treetop
-from attack import Trials, attack, run
 from conftest import planted
 from small_data import topic_texts
 from treetop import Dataset
+from trials import Trials, attack, run
 
 THREADS = (1, 2, 3, 7)
 METHODS = ("xr-linear", "parabel", "bonsai", "plt", "dismec", "neighbours", "hybrid")
@@ -57,7 +57,10 @@ def bits(model: Any, queries: Any, k: int = 2) -> bytes:
     )
 
 
-@attack("bits/threads")
+@attack(
+    "bits/threads",
+    "a bit of a prediction differs between 1, 2, 3 and 7 threads",
+)
 def threads(trials: Trials) -> None:
     while trials.go_on():
         method, settings, data, queries = drawn(trials.random)
@@ -69,7 +72,10 @@ def threads(trials: Trials) -> None:
             trials.count(None if found == expected else f"{method} {settings} differs on {count} threads")
 
 
-@attack("bits/many at once")
+@attack(
+    "bits/many at once",
+    "a bit differs in 16 threads, a fork, a pickle or a loaded model",
+)
 def at_once(trials: Trials) -> None:
     """Sixteen threads predict, pickle, save and load one model; forked processes predict with it."""
     while trials.go_on():

@@ -21,10 +21,10 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from attack import Trials, attack, run
 from server_clients import TEXT, Load
 from small_servers import SOON_STABLE, Live, live, save_model, until, worker_ids
 from treetop.serve.served_model import version_of
+from trials import Trials, attack, run
 
 ANSWERED_S = 30.0
 
@@ -147,7 +147,10 @@ def only_200(load: Load, before: int) -> str | None:
     return None if set(load.statuses) == {200} else f"answers {dict(load.statuses)}"
 
 
-@attack("served/changed")
+@attack(
+    "served/changed",
+    "a request is not answered by a whole model, or the restored model is not served again",
+)
 def changed(trials: Trials) -> None:
     with served(trials, 2) as (folder, server), Load(server.port, 2) as load:
         known = {version_of(folder.first), version_of(folder.other)}
@@ -166,7 +169,10 @@ def changed(trials: Trials) -> None:
             load.statuses.clear()
 
 
-@attack("served/swapped")
+@attack(
+    "served/swapped",
+    "a request is dropped, or not answered by the old or the new model",
+)
 def swapped(trials: Trials) -> None:
     """A model saved over the other, and SIGHUPs at any moment."""
     with served(trials, 2) as (folder, server), Load(server.port, 2) as load:
@@ -185,7 +191,10 @@ def swapped(trials: Trials) -> None:
             trials.count(only_200(load, load.statuses[200]))
 
 
-@attack("served/workers killed")
+@attack(
+    "served/workers killed",
+    "no other worker takes its place, or the server ends",
+)
 def workers_killed(trials: Trials) -> None:
     """Requests of the killed worker are lost; the other's are not, and another worker takes its place."""
     with served(trials, 2) as (folder, server), Load(server.port, 2) as load:

@@ -3,7 +3,7 @@
 A script marks its attacks with `attack` and ends with ``sys.exit(run(__doc__))``. The last lines that it
 prints are JSON objects, one for each attack; it exits with code 1 if any trial failed.
 
-    {"attack": "http/mutated", "tried": 1000, "failed": 0}
+    {"attack": "http/mutated", "fails_if": "an answer is malformed, …", "tried": 1000, "failed": 0}
 """
 
 from __future__ import annotations
@@ -54,14 +54,15 @@ class Trials:
             print(f"{self.name}, seed {self.seed}, trial {self.tried}: {fault}", file=sys.stderr, flush=True)
 
 
-_attacks: dict[str, Callable[[Trials], None]] = {}
+Function = Callable[[Trials], None]
+_attacks: dict[str, tuple[str, Function]] = {}
 
 
-def attack(name: str) -> Callable[[Callable[[Trials], None]], Callable[[Trials], None]]:
-    """Registers an attack as ``FAMILY/NAME``."""
+def attack(name: str, fails_if: str) -> Callable[[Function], Function]:
+    """Registers an attack as ``FAMILY/NAME``, with what a trial must not lead to."""
 
-    def register(function: Callable[[Trials], None]) -> Callable[[Trials], None]:
-        _attacks[name] = function
+    def register(function: Function) -> Function:
+        _attacks[name] = fails_if, function
         return function
 
     return register
@@ -80,10 +81,12 @@ def run(documentation: str | None) -> int:
     for name in chosen.only:
         trials = Trials(name, chosen.seed, chosen.seconds / len(chosen.only))
         try:
-            _attacks[name](trials)
+            _attacks[name][1](trials)
         except Exception:  # what an attack relies on fails, too
             trials.count(traceback.format_exc())
-        results.append({"attack": name, "tried": trials.tried, "failed": trials.failed})
+        results.append(
+            {"attack": name, "fails_if": _attacks[name][0], "tried": trials.tried, "failed": trials.failed}
+        )
     for result in results:
         print(json.dumps(result), flush=True)
     return int(any(result["failed"] or not result["tried"] for result in results))
