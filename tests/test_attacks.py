@@ -10,7 +10,9 @@ import pytest
 
 import bench_paths  # noqa: F401
 import recorded_attacks
+import run_attacks
 import trials
+from common import record_files
 
 SCRIPTS = ("concurrent_processes", "degenerate_data", "feedback_kills", "file_operations", "http_requests")
 SCRIPTS += ("injections", "killed_commands", "long_run", "machine_limits", "pipelining", "same_bits")
@@ -54,25 +56,37 @@ def test_an_attack_that_fails_says_so(monkeypatch, capsys):
     assert "it broke" in err and "what it relies on" in err
 
 
-def test_results_of_any_attack_reach_the_page(capsys):
-    lines = ["a line\n", '{"attack": "readers/csv", "tried": 1200, "failed": 0}\n', "{}\n", "[1]\n"]
-    lines += ['{"attack": "core: levels", "tried": 5, "failed": 1, "command": "fuzz_levels"}\n']
-    stamp = {"commit": "0123456789", "date": "2026-01-02"}
-    records = list(recorded_attacks.results(lines, "make attack", stamp))
-    assert capsys.readouterr().out == "".join(lines)
+def test_results_of_all_attacks_reach_the_page(monkeypatch, tmp_path, capsys):
+    """Those of a script with several attacks, of one that says nothing, and of a fuzzer."""
+    several = """if __name__ == "__main__":
+    print('a line\\n{"attack": "http/x", "tried": 1200, "failed": 0, "fails_if": "it breaks"}\\n[1]')
+    print('{"attack": "readers/csv", "tried": 7, "failed": 0}')"""
+    (tmp_path / "several.py").write_text(several)
+    (tmp_path / "silent.py").write_text('if __name__ == "__main__":\n    raise SystemExit(1)')
+    (tmp_path / "shared.py").write_text("raise SystemExit('not a script')")
+    (tmp_path / "fuzz_levels").write_text("#!/bin/sh\necho 'stat::number_of_executed_units: 5' >&2\n")
+    (tmp_path / "fuzz_levels").chmod(0o755)
+    monkeypatch.setattr(run_attacks, "HERE", tmp_path)
+    monkeypatch.setattr(record_files, "RECORDS", tmp_path / "records")
+    monkeypatch.setattr("sys.argv", [run_attacks.__file__])
+    assert run_attacks.main(["--seconds", "1", "--fuzzers", str(tmp_path), "--record"]) == 1
+    assert "silent failed" in capsys.readouterr().err
+    records = record_files.read(record_files.file_of("attacks", "results"))
+    assert {record["attack"] for record in records} == {"core: levels", "http/x", "readers/csv", "silent"}
     page = recorded_attacks.page(records)
-    assert "2 attacks, 1,205 trials: 1 failed." in page
-    assert "| csv | neither a result nor one sentence" in page and "| 1,200 | 0 |" in page
-    assert "Measured with `fuzz_levels`, at 0123456 (2026-01-02)." in page
+    assert "4 attacks, 1,212 trials: 1 failed." in page
+    assert "| csv | neither a result nor one sentence" in page and "| x | it breaks | 1,200 | 0 |" in page
+    assert "| levels | a crash" in page
+    assert "Measured with `python bench/attacks/run_attacks.py`, at " in page
 
 
 def test_the_page_of_attacks_is_made_of_the_committed_records():
-    made = recorded_attacks.page(recorded_attacks.record_files.read(recorded_attacks.RECORDS))
+    made = recorded_attacks.page(record_files.read(recorded_attacks.RECORDS))
     assert made == recorded_attacks.PAGE.read_text("utf-8"), "run python bench/league/recorded_attacks.py"
 
 
 def test_no_recorded_attack_has_failed():
-    for record in recorded_attacks.record_files.read(recorded_attacks.RECORDS):
+    for record in record_files.read(recorded_attacks.RECORDS):
         assert record["tried"] > 0 and record["failed"] == 0, record
 
 

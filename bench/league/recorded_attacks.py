@@ -1,21 +1,16 @@
 """docs/attacks.md: what was attacked, how often, and what failed.
 
-    python bench/league/recorded_attacks.py --run http_requests same_bits [--seconds 60] [--seed 0]
-    make attack | python bench/league/recorded_attacks.py --add "make attack"
+    python bench/attacks/run_attacks.py --record
+    python bench/league/recorded_attacks.py
 
-The first command runs scripts of bench/attacks. The second reads what an attack printed: lines with JSON
-objects with the fields attack, tried, failed, perhaps fails_if (what a trial must not lead to) and command;
-other lines are passed on. Both add the results to bench/records/attacks/results.jsonl, in place of older ones
-of the same attack, and write the page from all records. Without options, only the page is written.
+The first command adds its results to bench/records/attacks/results.jsonl, in place of older ones of the same
+attack; the second writes the page from all records.
 """
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
 import sys
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -27,7 +22,6 @@ from common.tables import markdown
 
 RECORDS = record_files.file_of("attacks", "results")
 PAGE = Path(__file__).parents[2] / "docs" / "attacks.md"
-ATTACKS = Path(__file__).parents[1] / "attacks"
 
 FAMILIES = {
     "core": "The native core",
@@ -58,55 +52,24 @@ INTRODUCTION = """\
 # What was attacked
 
 treetop reads files, model folders and requests that it did not write. This page shows how often each way in
-was attacked, and how many of these trials failed. The attacks are scripts in `bench/attacks`. They draw their
-inputs at random from `--seed`, and end after `--seconds`:
+was attacked, and how many of these trials failed. The attacks are scripts in `bench/attacks`, which
+draw their inputs at random from a seed, and fuzzers of the native core in `cpp/fuzz`. Each ends after a given
+time:
 
-<!-- not run: takes a minute -->
+<!-- not run: takes an hour -->
 ```sh
-python bench/attacks/http_requests.py --seconds 60 --seed 1
-python bench/league/recorded_attacks.py --run http_requests  # and adds its results to this page
+make attack ATTACK_SECONDS=60 ATTACK_OPTIONS=--record
+python bench/league/recorded_attacks.py
 ```
 
 [Serving](serving.md) and [architecture](architecture.md) say what the server and a model folder promise.
 """
 
 
-def main() -> int:
+def main() -> None:
     parser = parser_for(__doc__)
-    parser.add_argument("--run", nargs="*", default=[], metavar="SCRIPT", help="scripts of bench/attacks")
-    parser.add_argument("--seconds", type=float, default=60, help="for each script")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--add", metavar="COMMAND", help="add results on standard input, of this command")
-    parser.add_argument("--records", type=Path, default=RECORDS, help="file of the records")
     parser.add_argument("--output", type=Path, default=PAGE, help="page to write")
-    options = parser.parse_args()
-    failed = False
-    for name in options.run:
-        script = ATTACKS / f"{name}.py"
-        words = [str(script.relative_to(provenance.ROOT)), "--seconds", f"{options.seconds:g}"]
-        words += ["--seed", str(options.seed)]
-        stamp = provenance.now()
-        done = subprocess.run(
-            [sys.executable, *words], cwd=provenance.ROOT, stdout=subprocess.PIPE, text=True, check=False
-        )
-        lines = done.stdout.splitlines(keepends=True)
-        record_files.put(options.records, results(lines, " ".join(["python", *words]), stamp), "attack")
-        failed = failed or done.returncode != 0
-    if options.add:
-        record_files.put(options.records, results(sys.stdin, options.add, provenance.now()), "attack")
-    options.output.write_text(page(record_files.read(options.records)), "utf-8")
-    return int(failed)
-
-
-def results(lines: Iterable[str], command: str, stamp: dict[str, str]) -> Iterator[Record]:
-    """The records among the lines that attacks print; other lines are passed on."""
-    for line in lines:
-        sys.stdout.write(line)
-        try:
-            found = json.loads(line)
-            yield {"command": command} | found | stamp | {"tried": int(found["tried"])}
-        except (ValueError, KeyError, TypeError):
-            continue
+    parser.parse_args().output.write_text(page(record_files.read(RECORDS)), "utf-8")
 
 
 def family(record: Record) -> str:
@@ -139,4 +102,4 @@ def row(record: Record) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
