@@ -84,7 +84,7 @@ cpp-test-arm: $(VENV)/.installed-test
 ATTACK_SECONDS ?= 60
 FUZZ_CXX ?= clang++
 attack: fuzzers
-	$(BIN)/python bench/attacks/every_attack.py --seconds $(ATTACK_SECONDS) $(ATTACK_OPTIONS)
+	$(BIN)/python bench/attacks/run_attacks.py --seconds $(ATTACK_SECONDS) $(ATTACK_OPTIONS)
 
 fuzzers: $(VENV)/.installed-test
 	@mkdir -p build && echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' | \

@@ -11,11 +11,13 @@ import contextlib
 import functools
 import os
 import random
+import shutil
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -180,3 +182,25 @@ def recording(root: Path) -> Iterator[list[State]]:
     finally:
         _recorders.remove(recorder)
         recorder.close()
+
+
+def after_each(
+    states: list[State], folder: Path, check: Callable[[Path], Any]
+) -> tuple[list[Any], list[Any]]:
+    """What ``check`` returns of the disk after a kill at every state, and after every power loss."""
+    known: dict[Any, Any] = {}
+
+    def checked(tree: Tree) -> Any:
+        key = tuple(tree.items())
+        if key not in known:
+            root = write(tree, folder / str(len(known)))
+            known[key] = check(root)
+            shutil.rmtree(root)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda file: None)
+        killed = [checked(state.killed()) for state in states]
+        lost = [checked(tree) for state in states for tree in state.power_lost()]
+    shutil.rmtree(folder)
+    return killed, lost

@@ -166,3 +166,17 @@ def _ready(server: Live) -> bool:
         return server.ask("GET", "/readyz")[0] == 200
     except OSError:
         return False
+
+
+def worker_ids(process: int) -> list[int]:
+    """Ids of the workers, without multiprocessing's helper process."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            command = (entry / "cmdline").read_bytes()
+        except (OSError, ValueError):
+            continue
+        if fields[0] != "Z" and int(fields[1]) == process and b"spawn_main" in command:
+            found.append(int(entry.name))
+    return found

@@ -11,7 +11,6 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,38 +20,16 @@ import pytest
 import treetop
 from commands import call
 from conftest import planted
-from disk import State, Tree, recording, write
+from disk import after_each, recording, write
 from system_calls import traced
 from test_checkpoints import SETTINGS, stopped_before_last_level
 from test_store import example
 from treetop import checkpoints, durable, locks, store
 from treetop.data import Dataset
 from treetop.data.files import Output
-from treetop.errors import ModelError
+from treetop.errors import ModelError, TreetopError
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="locks and folders differ on Windows")
-
-
-def after_each(
-    states: list[State], folder: Path, check: Callable[[Path], Any]
-) -> tuple[list[Any], list[Any]]:
-    """What ``check`` returns of the disk after a kill at every state, and after every power loss."""
-    known: dict[Any, Any] = {}
-
-    def checked(tree: Tree) -> Any:
-        key = tuple(tree.items())
-        if key not in known:
-            root = write(tree, folder / str(len(known)))
-            known[key] = check(root)
-            shutil.rmtree(root)
-        return known[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda file: None)
-        killed = [checked(state.killed()) for state in states]
-        lost = [checked(tree) for state in states for tree in state.power_lost()]
-    shutil.rmtree(folder)
-    return killed, lost
 
 
 @pytest.fixture
@@ -255,6 +232,46 @@ def test_without_locks_only_old_files_are_removed(root, monkeypatch):
     assert {path.name for path in root.iterdir()} == {"out", new.name, other.name}
 
 
+def test_too_few_descriptors_leave_no_temporary_file(root, monkeypatch):
+    monkeypatch.setattr(os, "dup", lambda file: os.open(root / "none" / "x", os.O_RDONLY))
+    with pytest.raises(OSError), Output() as out:
+        out.text(root / "out").write("whole")
+    assert not list(root.iterdir())
+
+
+def test_a_folder_that_may_be_written_but_not_read(root, monkeypatch):
+    opened = os.open
+
+    def only_files(path: Any, flags: int, *mode: int) -> int:
+        if Path(path).is_dir():
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return opened(path, flags, *mode)
+
+    monkeypatch.setattr(os, "open", only_files)
+    with Output() as out:
+        out.text(root / "out").write("whole")
+    assert (root / "out").read_text() == "whole"
+
+
+@pytest.mark.parametrize(
+    ("number", "remedy"), [(errno.ENOSPC, "free some space"), (errno.EFBIG, "choose another folder")]
+)
+def test_what_cannot_be_written_is_named_with_a_remedy(root, monkeypatch, number, remedy):
+    def fails(*_: Any) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", fails)
+    with checkpoints.keeping(root / "kept", resume=False):
+        for write_it, place in (
+            (lambda: store.save(root / "model", example(1)), root / "model"),
+            (lambda: checkpoints.keep("piece", PIECE), root / "kept"),
+            (lambda: treetop.write(Dataset.from_texts(["t"], [["a"]]), root / "a.csv"), root / "a.csv"),
+        ):
+            with pytest.raises(TreetopError) as caught:
+                write_it()
+            assert str(caught.value) == f"{place}: cannot be written ({os.strerror(number)}); {remedy}"
+
+
 def test_a_disk_that_cannot_synchronise_folders(root, monkeypatch):
     fsync = os.fsync
 
@@ -276,6 +293,7 @@ def test_a_disk_that_cannot_synchronise_folders(root, monkeypatch):
 FEEDBACK = """
 import asyncio, os, sys
 from pathlib import Path
+from typing import Any
 from treetop.serve.feedback import Feedback, FeedbackStore
 async def session():
     store = FeedbackStore(Path(sys.argv[1]) / "f.sqlite")

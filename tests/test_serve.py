@@ -10,7 +10,6 @@ import shutil
 import sqlite3
 import time
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -341,39 +340,6 @@ def test_a_model_saved_while_others_load_is_reloaded(tmp_path, monkeypatch) -> N
     asyncio.run(services.models.refresh())
     assert services.models["a"].served.version == version_of(tmp_path / "a")
     services.close()
-
-
-def test_what_cannot_be_copied_is_named_by_its_own_folder(folder, tmp_path, monkeypatch) -> None:
-    model = tmp_path / "model"
-    shutil.copytree(folder, model)
-    array = next(model.glob("*/*.npy"))
-    with PrivateCopies() as copies:
-
-        def complains(words: str, kind: type[TreetopError] = ModelError) -> None:
-            with pytest.raises(kind, match=words) as caught:
-                copies.of("m", model)
-            message = str(caught.value)
-            assert str(model) in message and str(copies.root) not in message and "\n" not in message
-            assert not list((copies.root / "m").iterdir())
-
-        monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=7_000))
-        complains("has 0 MB left; set TMPDIR", TreetopError)
-        monkeypatch.undo()
-        array.write_bytes(array.read_bytes()[:-1])
-        complains("damaged .its checksum does not match")
-        array.unlink()
-        complains(f"{array.name} is missing")
-        os.mkfifo(array)
-        complains(f"{array.name} is missing")
-        array.unlink()
-        array.symlink_to(next(folder.glob("*/*.npy")))
-        complains("points outside the model folder")
-        for content in ("{", "[" * 100_000, '{"format": 1}'):
-            (model / "manifest.json").write_text(content)
-            complains("it is not a model manifest")
-        (model / "manifest.json").unlink()
-        os.mkfifo(model / "manifest.json")
-        complains("is not a model folder")
 
 
 def test_names_of_models(tmp_path) -> None:

@@ -23,11 +23,11 @@ from typing import Any
 import pytest
 from annif_client import AnnifClient
 
-from small_servers import SLOW, SOON_STABLE, live, request, save_model, serve_command, until
+from server_clients import TEXT, Load, chunked_head, exchange, predict_head
+from small_servers import SLOW, SOON_STABLE, live, request, save_model, serve_command, until, worker_ids
 from treetop.serve.served_model import version_of
 
 pytestmark = pytest.mark.process
-TEXT = "cat dog horse fur paws tail"
 
 
 @pytest.fixture(scope="module")
@@ -43,41 +43,6 @@ def server(folder, tmp_path_factory):
     feedback = tmp_path_factory.mktemp("feedback") / "feedback.sqlite"
     with live(folder, "--feedback", feedback, "--timeout", 1, "--max-connections", 60) as running:
         yield running
-
-
-class Load:
-    """Threads that send predict requests until the end of the block; counts the responses."""
-
-    def __init__(self, port: int, threads: int = 4) -> None:
-        self.statuses: Counter[Any] = Counter()
-        self.versions: set[str] = set()
-        self._port, self._stop = port, threading.Event()
-        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(threads)]
-
-    def __enter__(self) -> Load:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join(20)
-
-    def _work(self) -> None:
-        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=20)
-        while not self._stop.is_set():
-            try:
-                status, answer, _ = request(connection, "POST", "/v1/predict", {"text": TEXT, "k": 2})
-            except Exception as error:
-                self.statuses[repr(error)] += 1
-                connection.close()
-                continue
-            self.statuses[status] += 1
-            if status == 200:
-                assert len(answer["results"][0]["labels"]) == 2
-                self.versions.add(answer["version"])
-        connection.close()
 
 
 # -- models change -------------------------------------------------------------------------------------------
@@ -205,11 +170,11 @@ def test_a_replaced_worker_serves_what_the_others_serve(tmp_path) -> None:
     with live(folder, "--workers", 2, "--watch", 0.1, patch=SOON_STABLE) as server:
         version = server.predict(TEXT)[1]["version"]
         shutil.copy(other / "manifest.json", folder)  # without its arrays
-        old = _children(server.process.pid)
+        old = worker_ids(server.process.pid)
         for child in old:
             os.kill(child, signal.SIGKILL)
         fresh = until(
-            lambda: [child for child in _children(server.process.pid) if child not in old], 20, "a worker"
+            lambda: [child for child in worker_ids(server.process.pid) if child not in old], 20, "a worker"
         )
         server.wait_for(f"model: still serving version {version}")
         until(lambda: _try(server) == 200, 20, "an answer")
@@ -232,23 +197,23 @@ def test_private_copies_are_shared_and_removed(tmp_path, monkeypatch) -> None:
         return set((tmp_path / "tmp").glob("treetop-serve-*"))
 
     with live(tmp_path / "model", "--workers", 2) as server:
-        first, second = (mapped(child) for child in _children(server.process.pid))
+        first, second = (mapped(child) for child in worker_ids(server.process.pid))
         (copy,) = copies()
         assert first and first == second and all(path.startswith(str(copy)) for path in first)
         with live(tmp_path / "model"):  # leaves the copies of running servers alone
             assert len(copies()) == 2 and copy.exists()
         server.process.kill()
         server.process.wait()
-    assert copies() == {copy}
+    assert set((tmp_path / "tmp").iterdir()) == {copy}
     with live(tmp_path / "model"):
         assert len(copies()) == 1 and not copy.exists()
-    assert not copies()
+    assert not list((tmp_path / "tmp").iterdir())
 
 
 def test_workers_share_the_port_and_one_that_dies_is_replaced(folder, tmp_path) -> None:
     options = ("--workers", 2, "--feedback", tmp_path / "f.sqlite", "--watch", 0)
     with live(folder, *options, patch=SOON_STABLE) as server:
-        children = _children(server.process.pid)
+        children = worker_ids(server.process.pid)
         assert len(children) == 2
 
         def send(number: int) -> int:
@@ -264,7 +229,7 @@ def test_workers_share_the_port_and_one_that_dies_is_replaced(folder, tmp_path) 
         assert page
         os.kill(children[0], signal.SIGKILL)
         server.wait_for("starting a replacement")
-        until(lambda: len(_children(server.process.pid)) == 2, 20, "two workers")
+        until(lambda: len(worker_ids(server.process.pid)) == 2, 20, "two workers")
         statuses = Counter(_status(server) for _ in range(20))
         assert statuses == {200: 20}
         server.process.send_signal(signal.SIGHUP)
@@ -298,20 +263,6 @@ def _metric(server, name: str) -> float:
     return sum(float(line.split()[-1]) for line in page.splitlines() if line.startswith(name))
 
 
-def _children(process: int) -> list[int]:
-    """Ids of the workers, without multiprocessing's helper process."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            command = (entry / "cmdline").read_bytes()
-        except (OSError, ValueError):
-            continue
-        if fields[0] != "Z" and int(fields[1]) == process and b"spawn_main" in command:
-            found.append(int(entry.name))
-    return found
-
-
 # -- shutdown ------------------------------------------------------------------------------------------------
 
 
@@ -319,7 +270,7 @@ def test_draining_workers_refuse_new_connections(folder) -> None:
     with live(folder, "--feedback", "none", "--workers", 2) as server:
         body = json.dumps({"text": TEXT, "k": 1}).encode()
         with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
-            connection.sendall(_head(len(body)))
+            connection.sendall(predict_head(len(body)))
             time.sleep(0.5)
             server.process.send_signal(signal.SIGTERM)
             until(lambda: _refuses(server), 10, "refused connections")
@@ -332,7 +283,7 @@ def test_draining_workers_refuse_new_connections(folder) -> None:
 def test_sigterm_ends_starting_workers(folder, started) -> None:
     command = [*serve_command(), folder, "--workers", "2", "--port", "0"]
     with subprocess.Popen([*command, "--feedback", "none"], stderr=subprocess.PIPE, text=True) as process:
-        until(lambda: len(_children(process.pid)) >= started, 60, "workers")
+        until(lambda: len(worker_ids(process.pid)) >= started, 60, "workers")
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0, process.stderr.read()
 
@@ -374,7 +325,7 @@ def test_sigterm_ends_a_server_with_stuck_threads(folder) -> None:
 def test_sigterm_ends_stopped_workers(folder) -> None:
     patch = "from treetop.serve import workers; workers.LAST_S = 0.2"
     with live(folder, "--drain", 1, "--workers", 2, patch=patch) as server:
-        os.kill(_children(server.process.pid)[0], signal.SIGSTOP)
+        os.kill(worker_ids(server.process.pid)[0], signal.SIGSTOP)
         server.process.send_signal(signal.SIGTERM)
         assert server.process.wait(15) == 1
         server.wait_for("workers exited with codes")
@@ -390,7 +341,7 @@ def test_nothing_is_written_into_the_current_folder(folder, tmp_path, monkeypatc
 
 def test_workers_end_with_their_killed_parent(folder) -> None:
     with live(folder, "--workers", 2, "--feedback", "none") as server:
-        children = _children(server.process.pid)
+        children = worker_ids(server.process.pid)
         server.process.kill()
         server.process.wait()
         until(lambda: not any(Path(f"/proc/{child}/exe").exists() for child in children), 20, "their end")
@@ -420,7 +371,7 @@ def test_feedback_survives_a_kill(folder, tmp_path, workers) -> None:
         for thread in threads:
             thread.start()
         until(lambda: len(acknowledged) > 60, 30, "feedback")
-        victims = _children(server.process.pid) if workers > 1 else []
+        victims = worker_ids(server.process.pid) if workers > 1 else []
         server.process.kill()
         for child in victims:
             os.kill(child, signal.SIGKILL)
@@ -440,38 +391,11 @@ def test_feedback_survives_a_kill(folder, tmp_path, workers) -> None:
 # -- misbehaving clients ------------------------------------------------------------------------------
 
 
-def _raw(port: int, *pieces: bytes, pause: float = 0.0, wait: float = 15) -> bytes:
-    """All bytes received after sending these pieces unchanged."""
-    with socket.create_connection(("127.0.0.1", port), timeout=wait) as connection:
-        try:
-            for piece in pieces:
-                connection.sendall(piece)
-                time.sleep(pause)
-        except OSError:  # the server has hung up
-            pass
-        received = b""
-        try:
-            while chunk := connection.recv(65536):
-                received += chunk
-                if b"\r\n\r\n" in received and b"connection: close" not in received.lower():
-                    break
-        except (TimeoutError, ConnectionError):
-            pass
-        return received
-
-
-def _head(length: int, more: str = "") -> bytes:
-    return (
-        f"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{more}"
-        f"Content-Length: {length}\r\n\r\n"
-    ).encode()
-
-
 def test_incomplete_bodies_time_out(server) -> None:
     began = time.monotonic()
-    answer = _raw(server.port, _head(100) + b'{"text"')
+    answer = exchange(server.port, predict_head(100) + b'{"text"')
     assert b" 408 " in answer.split(b"\r\n")[0] and time.monotonic() - began < 5
-    drip = _raw(server.port, _head(100), *[b"{"] * 30, pause=0.1)
+    drip = exchange(server.port, predict_head(100), *[b"{"] * 30, pause=0.1)
     assert b" 408 " in drip.split(b"\r\n")[0]
 
 
@@ -503,12 +427,12 @@ def test_a_connection_without_a_request_is_closed_silently(server) -> None:
 
 
 def test_slow_or_endless_headers_are_refused(server) -> None:
-    slow = _raw(server.port, b"GET /healthz HTTP/1.1\r\n", *[b"X"] * 15, pause=0.1)
+    slow = exchange(server.port, b"GET /healthz HTTP/1.1\r\n", *[b"X"] * 15, pause=0.1)
     assert b" 408 " in slow.split(b"\r\n")[0]
-    endless = _raw(server.port, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: ", *[b"a" * 8192] * 20)
+    endless = exchange(server.port, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: ", *[b"a" * 8192] * 20)
     assert not endless or b" 431 " in endless.split(b"\r\n")[0]
     many = b"".join(b"X-%d: a\r\n" % number for number in range(5000))
-    answer = _raw(server.port, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + many)
+    answer = exchange(server.port, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + many)
     assert b" 431 " in answer.split(b"\r\n")[0]
     assert server.predict(TEXT)[0] == 200
 
@@ -516,7 +440,7 @@ def test_slow_or_endless_headers_are_refused(server) -> None:
 def test_pipelined_requests(server) -> None:
     body = json.dumps({"text": f"{TEXT} " * 1500, "k": 1}).encode()
     with socket.create_connection(("127.0.0.1", server.port), timeout=15) as connection:
-        connection.sendall((_head(len(body)) + body) * 5)
+        connection.sendall((predict_head(len(body)) + body) * 5)
         received = b""
         while received.count(b"HTTP/1.1 200 ") < 5:
             chunk = connection.recv(65536)
@@ -548,9 +472,9 @@ def test_pipelined_requests_wait_for_their_client(server) -> None:
 def test_pipelined_requests_cut_anywhere(server) -> None:
     """Heads, bodies of known length and chunked bodies, in one read and byte by byte: the same answers."""
     body = json.dumps({"text": TEXT, "k": 1}).encode()
-    chunked = _head(0).replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
+    chunked = chunked_head()
     sent = (
-        *(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", _head(len(body)) + body),
+        *(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", predict_head(len(body)) + body),
         *(
             chunked + b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body),
             b"GET /no HTTP/1.1\r\nHost: localhost\r\n\r\n",
@@ -574,8 +498,10 @@ def test_pipelined_requests_cut_anywhere(server) -> None:
 def test_large_headers_in_one_read_are_refused(server) -> None:
     for size, status in ((30_000, b" 200 "), (33_000, b" 431 "), (120_000, b" 431 ")):
         head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: %s\r\n\r\n" % (b"a" * size)
-        assert status in _raw(server.port, head).split(b"\r\n")[0]
-    empty_lines = _raw(server.port, b"\r\n" * 20_000 + b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert status in exchange(server.port, head).split(b"\r\n")[0]
+    empty_lines = exchange(
+        server.port, b"\r\n" * 20_000 + b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    )
     assert b" 431 " in empty_lines.split(b"\r\n")[0]
 
 
@@ -593,10 +519,10 @@ def test_malformed_http(server) -> None:
     for sent in (
         b"\x16\x03\x01\x02\x00garbage\r\n\r\n",
         b"POST\r\n\r\n",
-        _head(-5),
+        predict_head(-5),
         b"GET / HTTP/9.9\r\n\r\n",
     ):
-        answer = _raw(server.port, sent, wait=2)
+        answer = exchange(server.port, sent, wait=2)
         assert not answer or b" 400 " in answer.split(b"\r\n")[0], answer
         assert not answer or set(json.loads(answer.partition(b"\r\n\r\n")[2])) == {"error"}
     assert server.predict(TEXT)[0] == 200
@@ -614,18 +540,18 @@ def test_head_requests(server) -> None:
 
 
 def test_chunked_bodies_have_the_same_limit(server) -> None:
-    head = _head(0).replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
+    head = chunked_head()
     chunk = b"10000\r\n" + b"a" * 0x10000 + b"\r\n"
-    answer = _raw(server.port, head, *[chunk] * 70)
+    answer = exchange(server.port, head, *[chunk] * 70)
     assert not answer or b" 413 " in answer.split(b"\r\n")[0]
     small = json.dumps({"text": TEXT, "k": 1}).encode()
-    answer = _raw(server.port, head, b"%x\r\n%s\r\n0\r\n\r\n" % (len(small), small))
+    answer = exchange(server.port, head, b"%x\r\n%s\r\n0\r\n\r\n" % (len(small), small))
     assert b" 200 " in answer.split(b"\r\n")[0]
 
 
 def test_incomplete_large_bodies_are_limited(folder) -> None:
     with live(folder, "--feedback", "none", "--max-body", 300_000) as server, contextlib.ExitStack() as stack:
-        half = _head(300_000) + b'{"text":"' + b"a" * 290_000
+        half = predict_head(300_000) + b'{"text":"' + b"a" * 290_000
         sent = []
         for _ in range(60):
             connection = socket.create_connection(("127.0.0.1", server.port), timeout=5)
@@ -672,7 +598,7 @@ def test_a_client_that_does_not_read_is_disconnected(server) -> None:
         connection.connect(("127.0.0.1", server.port))
         connection.setblocking(False)
         client = connection.getsockname()[1]
-        unsent = (_head(len(body)) + body) * 200
+        unsent = (predict_head(len(body)) + body) * 200
         until(lambda: _holds(server, client), 10, "a connection")
         end = time.monotonic() + 15
         while time.monotonic() < end and _holds(server, client):

@@ -53,7 +53,7 @@ def test_a_failed_save_leaves_the_old_model(tmp_path, monkeypatch):
     with pytest.raises(TreetopError, match="No space left on device") as caught:
         store.save(tmp_path / "model", example(2))
     assert caught.value.exit_code == 1
-    with pytest.raises(TreetopError, match="could not write the model"):
+    with pytest.raises(TreetopError, match=r"cannot be written \(.*\); "):
         store.save(tmp_path / "new", example(2))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
     assert store.load(tmp_path / "model").config == {"seed": 1}

@@ -1,74 +1,71 @@
 """What clients that pipeline requests without reading the answers cost the server and its other clients.
 
-    python bench/attacks/pipelining.py [--connections 100] [--kilobytes 256] [--seconds 20]
+    python bench/attacks/pipelining.py [--seconds 60] [--seed 0]
 
-Serves a tiny model in a process of its own. Exits with code 1 if another client waits longer than 1 s, or the
-server's memory grows by more than 512 KB for each connection and 20 MB.
+A trial is 100 connections, each with 256 KB of requests, and lasts a few seconds. It fails if another client
+waits longer than 1 s, or the memory of the server, which has a tiny model, grows by more than 512 KB for each
+connection and 20 MB.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import socket
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
-
-from common import provenance
-from common.options import parser_for
 from small_servers import Live, live, save_model
+from trials import Trials, attack, run
 
-REQUEST = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+CONNECTIONS = 100
+BYTES = 256 * 1024
 PATIENCE_S = 1.0
+ROUND_S = 5.0
+REQUESTS = [
+    b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n0\r\n\r\n",
+]
 
 
-def main() -> int:
-    parser = parser_for(__doc__)
-    parser.add_argument("--connections", type=int, default=100)
-    parser.add_argument("--kilobytes", type=int, default=256, help="requests per connection")
-    parser.add_argument("--seconds", type=float, default=20)
-    chosen = parser.parse_args()
+@attack(
+    "http/pipelined",
+    "another client waits for 1 s, or the server grows by 512 KB for each connection",
+)
+def pipelined(trials: Trials) -> None:
     with tempfile.TemporaryDirectory() as place:
         save_model(Path(place) / "model")
         with live(Path(place) / "model") as server:
             before = server.resident()
-            waited, peak, tried = attack(server, chosen.connections, chosen.kilobytes * 1024, chosen.seconds)
-    grown = peak - before
-    print(
-        f"{chosen.connections} connections, each with {chosen.kilobytes} KB of requests and no reader: for"
-        f" {chosen.seconds:g} s another client waited at most {waited:.2f} s, and memory grew by"
-        f" {grown / 1e6:.0f} MB.\n\n{provenance.measured([provenance.this_run()])}"
-    )
-    failed = int(waited > PATIENCE_S or grown > 20e6 + chosen.connections * 512 * 1024)
-    print(json.dumps({"attack": "server: unread pipelined requests", "tried": tried, "failed": failed}))
-    return failed
+            while trials.go_on():
+                request = trials.random.choice(REQUESTS)
+                waited, peak = flood(server, request)
+                grown = peak - before
+                held = waited <= PATIENCE_S and grown <= 20e6 + CONNECTIONS * 512 * 1024
+                what = f"another client waited {waited:.2f} s, and memory grew by {grown / 1e6:.0f} MB"
+                trials.count(None if held else f"{request[:30]!r}: {what}")
 
 
-def attack(server: Live, connections: int, size: int, seconds: float) -> tuple[float, int, int]:
-    """Another client's longest wait, the server's largest memory, and how often they were measured."""
-    waited, peak, tried = 0.0, 0, 0
-    sent = REQUEST * (size // len(REQUEST))
+def flood(server: Live, request: bytes) -> tuple[float, int]:
+    """Another client's longest wait, and the server's largest memory."""
+    waited, peak = 0.0, 0
+    sent = request * (BYTES // len(request))
     with contextlib.ExitStack() as stack:
-        for _ in range(connections):
+        for _ in range(CONNECTIONS):
             client = stack.enter_context(socket.create_connection(("127.0.0.1", server.port)))
             client.setblocking(False)
             with contextlib.suppress(OSError):
                 client.send(sent)
-        end = time.monotonic() + seconds
+        end = time.monotonic() + ROUND_S
         while time.monotonic() < end:
             began = time.monotonic()
             assert server.ask("GET", "/healthz", timeout=60)[0] == 200
             waited = max(waited, time.monotonic() - began)
             peak = max(peak, server.resident())
-            tried += 1
             time.sleep(0.1)
-    return waited, peak, tried
+    return waited, peak
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(__doc__))

@@ -28,7 +28,7 @@ import numpy.typing as npt
 from . import durable
 from .arrays import UNREADABLE, read_array, write_array
 from .digests import digest_of, file_digest
-from .errors import ConfigError, TreetopError
+from .errors import ConfigError, not_written
 from .machine import is_main_process
 from .regular_files import read_regular
 from .store import VERSION
@@ -135,7 +135,7 @@ def keep(name: str | None, arrays: Mapping[str, npt.NDArray]) -> Mapping[str, np
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
     except OSError as error:
-        raise TreetopError(f"could not write to {folder}: {error.strerror or error}") from error
+        raise not_written(folder, error) from error
     return _opened(folder / name)
 
 

@@ -28,7 +28,10 @@ def sync_folder(folder: Path) -> None:
     """Puts the names in a folder on disk; nothing on systems that cannot do that."""
     if sys.platform == "win32":
         return
-    handle = os.open(folder, os.O_RDONLY)
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # one may write into it, but not read it
+        return
     try:
         with contextlib.suppress(OSError):  # some network disks reject it
             os.fsync(handle)
@@ -91,7 +94,12 @@ class NewFile:
         while True:
             self._temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
             self.file = cast(BinaryIO, self._temporary.open("xb"))
-            self._handle = os.dup(self.file.fileno())  # keeps the lock when the file is closed
+            self._handle = -1
+            try:
+                self._handle = os.dup(self.file.fileno())  # keeps the lock when the file is closed
+            except OSError:  # too many open files
+                self.discard()
+                raise
             if locks.try_lock(self._handle) is not False and self._temporary.exists():
                 return
             self.discard()  # another process took it for abandoned before it was locked

@@ -85,6 +85,12 @@ def machine_fault(error: BaseException, path: str | os.PathLike[str] | None = No
     return MachineError(f"{named}{os.strerror(error.errno)}: {_REMEDIES[error.errno]}")
 
 
+def not_written(path: str | os.PathLike[str], error: OSError) -> TreetopError:
+    """The error for a file or folder that cannot be written."""
+    remedy = _REMEDIES.get(error.errno or 0, "choose another folder")
+    return TreetopError(f"{os.fspath(path)}: cannot be written ({error.strerror or error}); {remedy}")
+
+
 def raise_machine_fault(error: BaseException, path: str | os.PathLike[str] | None = None) -> None:
     """Raises the error of `machine_fault`, if it is one."""
     fault = machine_fault(error, path)

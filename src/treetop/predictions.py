@@ -18,7 +18,7 @@ from scipy import sparse
 
 from . import _native
 from .data.files import Input, Output
-from .errors import ConfigError, DataError, MissingExtraError, TreetopError
+from .errors import ConfigError, DataError, MissingExtraError, not_written
 from .sparse import listed
 from .strings import Strings, StringsBuilder
 
@@ -225,7 +225,7 @@ class Predictions:
                 with Output() as output:
                     output.text(Path(target)).writelines(self._json_lines(ascii_only=False))
             except OSError as error:
-                raise TreetopError(f"{target}: cannot be written ({error.strerror or error})") from None
+                raise not_written(target, error) from None
         else:
             encoding = getattr(target, "encoding", None) or "utf-8"
             target.writelines(self._json_lines(ascii_only=encoding.lower() not in ("utf-8", "utf8")))

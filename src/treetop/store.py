@@ -28,7 +28,7 @@ import xxhash
 from . import __version__, durable, locks
 from .arrays import UNREADABLE, write_array
 from .digests import file_digest
-from .errors import MachineError, ModelError, TreetopError, raise_machine_fault
+from .errors import MachineError, ModelError, not_written, raise_machine_fault
 from .machine import is_main_process
 
 FORMAT = "treetop-model"
@@ -72,7 +72,7 @@ def save(folder: str | os.PathLike[str], stored: Stored) -> None:
                     _write(temporary, stored)
                     durable.move(temporary, target)
     except OSError as error:
-        raise TreetopError(f"could not write the model to {folder}: {error.strerror or error}") from error
+        raise not_written(folder, error) from error
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..errors import DataError, TreetopError
+from ..errors import DataError, not_written
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -79,7 +79,7 @@ def write_text(path: Path, text: str) -> None:
         with Output() as output:
             output.text(path).write(text)
     except OSError as error:
-        raise TreetopError(f"{path}: cannot be written ({error.strerror or error})") from None
+        raise not_written(path, error) from None
 
 
 def _console() -> Console:

@@ -18,7 +18,7 @@ from .. import __version__
 from ..arrays import UNREADABLE, read_array, write_array
 from ..data.files import Output
 from ..digests import digest_of, files_digest
-from ..errors import TreetopError
+from ..errors import not_written
 from ..regular_files import read_regular
 from .runs import Conditions, Run
 from .variants import Variant
@@ -62,7 +62,7 @@ class RunFolder:
                 write_array(output.binary(self.folder / f"{name}.npy"), run.ranked)
                 output.text(self.folder / f"{name}.json").write(json.dumps(run.to_dict(), indent=1) + "\n")
         except OSError as error:
-            raise TreetopError(f"{self.folder}: cannot be written ({error.strerror or error})") from error
+            raise not_written(self.folder, error) from error
 
 
 def _is_sound(run: Run) -> bool:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConfigError, DataError, TreetopError
+from ..errors import ConfigError, DataError, not_written
 from .columns import is_frame
 from .dataset import Dataset
 from .files import Output
@@ -54,7 +54,7 @@ def write(
         with Output() as output:
             chosen.module.write(dataset, path, options, output)
     except OSError as error:
-        raise TreetopError(f"{path}: cannot be written ({error.strerror or error})") from None
+        raise not_written(path, error) from None
 
 
 def left_out(dataset: Dataset, path: Path, format: str | None = None) -> list[str]:

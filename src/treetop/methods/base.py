@@ -173,7 +173,8 @@ class Method(ABC):
             raise DataError(f"k is {k} but the model knows only {len(known):,} labels: lower k")
         dataset = self.input_set(inputs, text)
         pairs = dataset.excluded_among(known)
-        predictions = self._score(dataset, dataset.depth_for(int(k), known), self.calibration, **options)
+        depth = int(k) if pairs is None else dataset.depth_for(int(k), known)
+        predictions = self._score(dataset, depth, self.calibration, **options)
         if pairs is not None:
             predictions = predictions.without(pairs).top(int(k))
         return predictions if threshold is None else predictions.above(threshold)

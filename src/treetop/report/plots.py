@@ -10,7 +10,7 @@ from typing import Any
 
 from ..comparison import Comparison
 from ..data.files import Output
-from ..errors import ConfigError, MissingExtraError, TreetopError
+from ..errors import ConfigError, MissingExtraError, not_written
 
 INK = "#7a7a7a"
 """Contrast above 4 on white and on black."""
@@ -203,4 +203,4 @@ def write(figure: Any, path: Path) -> None:
         with Output() as output:
             output.binary(path).write(content.getvalue())
     except OSError as error:
-        raise TreetopError(f"{path}: cannot be written ({error.strerror or error})") from None
+        raise not_written(path, error) from None

@@ -77,7 +77,7 @@ def long_tail(counts: npt.NDArray[np.int64]) -> dict[str, Any]:
 def measure(model: Method, truth: Dataset, folder: Path) -> None:
     """Evaluates a loaded model on held-out texts and writes the metrics to its folder."""
     from ..data.files import Output
-    from ..errors import DataError, TreetopError
+    from ..errors import DataError, not_written
     from ..metrics import by_frequency, reliability
 
     predictions = model.predict(truth, min(max(KS), len(model.label_counts)))
@@ -99,9 +99,7 @@ def measure(model: Method, truth: Dataset, folder: Path) -> None:
         with Output() as output:
             output.text(folder / FILE).write(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
     except OSError as error:
-        raise TreetopError(
-            f"{folder / FILE}: cannot be written ({error.strerror or error}); make the folder writable"
-        ) from None
+        raise not_written(folder / FILE, error) from None
 
 
 def _read_evaluation(folder: Path, version: str) -> dict[str, Any] | None:

@@ -2,7 +2,8 @@
 
 A connection's next request is parsed once the one before it is answered, and an answer waits until the client
 has read enough of the earlier ones. Until then reading is paused: a connection holds at most two reads of the
-event loop in memory. To stop there, the bytes are parsed in pieces that end where a request ends.
+event loop in memory. To stop there, the bytes are parsed in pieces that end where a request ends. The
+sizes of chunks are therefore read here, too; the parser alone decides whether they are valid.
 """
 
 from __future__ import annotations
@@ -14,11 +15,16 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_BYTES = 32_768
-"""Maximum size of a request line with its headers."""
+"""Maximum size of a request line with its headers, of a chunk's line with its size, and of all trailers."""
+HEAD_LINES = 200
+"""Maximum number of lines in a head: small headers take many times their size in memory."""
+CHUNKS = 20_000
+"""Maximum number of chunks of a body: small ones take much time."""
 READ_PATIENCE = 3
 """Time a client may leave a response unread, in multiples of the time limit for its headers."""
 _EMPTY_LINE = re.compile(rb"\n\r?\n")
 """Ends the headers, and a chunked body."""
+_CHUNK_SIZE = re.compile(rb"([0-9a-fA-F]+)[^\n]*\n")
 
 
 def _response(status: str, message: str) -> bytes:
@@ -30,7 +36,11 @@ def _response(status: str, message: str) -> bytes:
 MALFORMED = _response("400 Bad Request", "malformed HTTP; send a valid HTTP/1.1 request")
 TOO_LARGE = _response(
     "431 Request Header Fields Too Large",
-    f"the request headers exceed {HEAD_BYTES:,} bytes; send fewer headers",
+    f"the request has more than {HEAD_LINES} lines or {HEAD_BYTES:,} bytes of headers; send fewer",
+)
+TOO_MANY_CHUNKS = _response(
+    "413 Content Too Large",
+    f"the request has more than {CHUNKS:,} chunks or chunks with long extensions; send larger and plain ones",
 )
 TOO_LATE = _response("408 Request Timeout", "the request did not arrive in time; send it again")
 TOO_MANY = _response("503 Service Unavailable", "too many connections; try again later")
@@ -46,10 +56,10 @@ class GuardedProtocol(HttpToolsProtocol):
         super().__init__(*arguments, **named)
         self._received, self._parsed = b"", 0
         """Bytes that arrived, and how many of them are parsed."""
-        self._head_bytes = 0
+        self._head_bytes = self._head_lines = 0
         """Size so far of a head that is not complete."""
-        self._in_body, self._body_left = False, 0
-        """``_body_left``: bytes still to come of a body of known length."""
+        self._in_body, self._body_left, self._chunks = False, 0, 0
+        """``_body_left``: bytes still to come of a body of known length, or of a chunk with its lines."""
         self._deadline: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None
 
@@ -57,7 +67,7 @@ class GuardedProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         self._expect_head()
         if len(self.connections) > self.max_connections:
-            self._refuse(TOO_MANY)
+            self._reject(TOO_MANY)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._cancel_deadline()
@@ -76,17 +86,20 @@ class GuardedProtocol(HttpToolsProtocol):
             if self._must_wait():
                 self.flow.pause_reading()
                 return
-            end = self._end_of_piece()
-            if not self._in_body:
-                self._head_bytes += end - self._parsed
-                if self._head_bytes > HEAD_BYTES:
-                    self._refuse(TOO_LARGE)
-                    return
+            end = self._end_of_chunk() if self._in_body else self._end_of_head()
+            if (excess := self._excess(end)) is not None:
+                self._reject(excess)
+                return
+            if end == self._parsed:  # the line with the size of a chunk, or the trailers, are incomplete
+                break
             piece = memoryview(self._received)[self._parsed : end]
             self._parsed = end
+            self._body_left = max(0, self._body_left - len(piece))
             super().data_received(piece)  # type: ignore[arg-type]
             if self._head_bytes and not self._in_body and self._deadline is None:
                 self._expect_head()  # only empty lines so far
+        if self._parsed == len(self._received):
+            self._received, self._parsed = b"", 0
         if self._in_body and self._deadline is None:
             self._expect_body()
 
@@ -95,29 +108,49 @@ class GuardedProtocol(HttpToolsProtocol):
         begins = not self._in_body and not self._head_bytes
         return begins and self.cycle is not None and not self.cycle.response_complete
 
-    def _end_of_piece(self) -> int:
-        """Where the next piece ends: with the headers, with the body, or with what has arrived."""
-        if self._in_body and self._body_left:
-            return min(self._parsed + self._body_left, len(self._received))
+    def _end_of_head(self) -> int:
+        """Where the headers end, or what has arrived of them."""
         end = _EMPTY_LINE.search(self._received, self._parsed)
         return len(self._received) if end is None else end.end()
+
+    def _end_of_chunk(self) -> int:
+        """Where the body, a chunk or the trailers end, or what has arrived; of lines only whole ones."""
+        if not self._body_left:
+            size = _CHUNK_SIZE.match(self._received, self._parsed)
+            if size is None:
+                return self._received.find(b"\n", self._parsed) + 1 or self._parsed
+            if not int(size[1], 16):
+                end = _EMPTY_LINE.search(self._received, size.end() - 1)
+                return self._parsed if end is None else end.end()
+            self._chunks += 1
+            self._body_left = size.end() - self._parsed + int(size[1], 16) + len(b"\r\n")
+        return min(self._parsed + self._body_left, len(self._received))
+
+    def _excess(self, end: int) -> bytes | None:
+        """Counts a piece of a head; the answer if that, or a chunked body, is too much."""
+        if self._in_body:
+            waiting = len(self._received) - self._parsed if end == self._parsed else 0
+            return TOO_MANY_CHUNKS if waiting > HEAD_BYTES or self._chunks > CHUNKS else None
+        self._head_bytes += end - self._parsed
+        self._head_lines += self._received.count(b"\n", self._parsed, end)
+        return TOO_LARGE if self._head_bytes > HEAD_BYTES or self._head_lines > HEAD_LINES else None
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._expect_head()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self._in_body:  # else a trailer, which no route reads
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
         self._cancel_deadline()
-        lengths = [value for name, value in self.headers if name == b"content-length"]
-        self._in_body, self._body_left = True, int(lengths[0]) if lengths else 0
         super().on_headers_complete()
-
-    def on_body(self, body: bytes) -> None:
-        self._body_left = max(0, self._body_left - len(body))
-        super().on_body(body)
+        lengths = [value for name, value in self.headers if name == b"content-length"]
+        self._in_body, self._body_left, self._chunks = True, int(lengths[0]) if lengths else 0, 0
 
     def on_message_complete(self) -> None:
-        self._in_body, self._head_bytes = False, 0
+        self._in_body, self._head_bytes, self._head_lines = False, 0, 0
         self._cancel_deadline()
         super().on_message_complete()
 
@@ -126,7 +159,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._parse()
 
     def send_400_response(self, msg: str) -> None:
-        self._refuse(MALFORMED)
+        self._reject(MALFORMED)
 
     def pause_writing(self) -> None:
         """The client does not read, so its responses fill the memory."""
@@ -150,7 +183,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def _on_late_head(self) -> None:
         """Closes a connection without a request silently: browsers open some ahead of time."""
         if self._head_bytes:
-            self._refuse(TOO_LATE)
+            self._reject(TOO_LATE)
         else:
             self.transport.close()
 
@@ -159,20 +192,21 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def _on_late_body(self) -> None:
         """A route that reads the body has timed out before; any other has responded."""
-        if self.pipeline:  # reading is paused until earlier requests are answered
-            self._expect_body()
-        elif self.cycle.response_started:
-            self.transport.close()
-        else:
-            self._refuse(TOO_LATE)
+        self._reject(TOO_LATE)
 
     def _cancel_deadline(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
 
-    def _refuse(self, response: bytes) -> None:
+    def _reject(self, response: bytes) -> None:
+        """Answers the request that is arriving, unless its answer has begun, and closes."""
         self._cancel_deadline()
-        if not self.transport.is_closing():
+        if self.transport.is_closing():
+            return
+        begun = False
+        if self._in_body:  # its route is running
+            begun, self.cycle.disconnected = self.cycle.response_started, True
+        if not begun:
             self.transport.write(response)
-            self.transport.close()
+        self.transport.close()

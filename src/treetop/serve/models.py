@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import re
 import threading
 from collections.abc import Iterable
@@ -134,28 +133,28 @@ class Models:
         async with self._refreshing:
             self._pending = self._pending and not always
             for name, slot in self._slots.items():
-                folder = slot.served.folder
-                fingerprint = await asyncio.to_thread(_fingerprint, folder, deep=slot.broken)
-                if fingerprint == slot.seen and not always:
-                    continue
-                files = await asyncio.to_thread(_fingerprint, folder, deep=True)
-                slot.seen, slot.broken = await asyncio.to_thread(_fingerprint, folder), False
                 try:
-                    fresh = await asyncio.to_thread(
-                        load_served, name, folder, self._config.load_settings, self._copies
-                    )
-                except Exception as error:
-                    why = (
-                        str(error) if isinstance(error, TreetopError) else f"{type(error).__name__}: {error}"
-                    )
+                    await self._refresh_slot(name, slot, always)
+                except Exception as error:  # of a folder, or of a machine without room for a thread
+                    known = isinstance(error, TreetopError)
+                    why = str(error) if known else f"{type(error).__name__}: {error}"
                     log.error("%s: still serving version %s: %s", name, slot.served.version, why)
                     self._metrics.loads.labels(name, "failed").inc()
-                    slot.seen, slot.broken = files, True
-                    continue
-                old = slot.served.version
-                slot.serve(fresh)
-                log.info("%s: version %s replaced %s", name, fresh.version, old)
-                self._metrics.loads.labels(name, "loaded").inc()
+
+    async def _refresh_slot(self, name: str, slot: Slot, always: bool) -> None:
+        folder = slot.served.folder
+        fingerprint = await asyncio.to_thread(_fingerprint, folder, deep=slot.broken)
+        if fingerprint == slot.seen and not always:
+            return
+        files = await asyncio.to_thread(_fingerprint, folder, deep=True)
+        seen = await asyncio.to_thread(_fingerprint, folder)
+        slot.seen, slot.broken = files, True
+        fresh = await asyncio.to_thread(load_served, name, folder, self._config.load_settings, self._copies)
+        slot.seen, slot.broken = seen, False
+        old = slot.served.version
+        slot.serve(fresh)
+        log.info("%s: version %s replaced %s", name, fresh.version, old)
+        self._metrics.loads.labels(name, "loaded").inc()
 
     async def watch(self, seconds: float) -> None:
         """Refreshes periodically, forever."""
@@ -170,10 +169,11 @@ class Models:
 
 
 def _fingerprint(folder: Path, *, deep: bool = False) -> Fingerprint:
-    """Identifies a manifest (``deep``: all files of the folder) without reading it."""
+    """Identifies a manifest (``deep``: all files where a model has its files) without reading it."""
     paths = [folder / MANIFEST]
     if deep:
-        paths = [Path(where, name) for where, _, names in os.walk(folder) for name in names]
+        with contextlib.suppress(OSError):  # removed meanwhile
+            paths = [*folder.glob("*"), *folder.glob("*/*")]
     found = set()
     for path in paths:
         with contextlib.suppress(OSError):  # missing, or removed meanwhile

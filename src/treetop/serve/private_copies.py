@@ -1,6 +1,6 @@
 """`PrivateCopies`: the files that the server maps into memory, copied from the served folders.
 
-    TMP/treetop-serve-x7f1/alive                    locked while the server runs
+    TMP/treetop-serve-x7f1/                         locked while the server runs
     TMP/treetop-serve-x7f1/NAME/8e36ebdfb5910500/   the model NAME in this version
     TMP/treetop-serve-x7f1/NAME/served              the version that was served last
 
@@ -12,6 +12,7 @@ checksums, and written to a folder that nobody else uses. All workers map the sa
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import stat
@@ -19,19 +20,20 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import xxhash
 
-from ..errors import ModelError, TreetopError
+from .. import locks
+from ..errors import ModelError, TreetopError, raise_machine_fault
 from ..regular_files import open_regular, read_regular
 from ..store import MANIFEST, array_file, read_manifest
 
 PREFIX = "treetop-serve-"
-ALIVE = "alive"
 SERVED = "served"
 MAX_MANIFEST = 64 << 20
 BLOCK = 1 << 20
+_OF_THE_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS)
+"""Faults that another TMPDIR mends."""
 
 
 class PrivateCopies:
@@ -57,7 +59,7 @@ class PrivateCopies:
             manifest = read_served_manifest(folder)
             copy = self.root / name / version_of_manifest(manifest)
             try:
-                with self._alone():  # the workers notice a new version at the same time
+                with _making(copy, folder), _alone(copy):  # the workers notice a new version at the same time
                     if not copy.exists():
                         _copy(folder, manifest, copy)
             except ModelError:
@@ -68,7 +70,7 @@ class PrivateCopies:
 
     def keep(self, copy: Path) -> None:
         """Notes that this copy is served, and removes the others of its model; mapped ones stay usable."""
-        with self._alone():
+        with _alone(copy):
             fresh = copy.parent / f".{SERVED}.{os.getpid()}"
             fresh.write_text(copy.name)
             fresh.replace(copy.parent / SERVED)
@@ -84,12 +86,6 @@ class PrivateCopies:
             return None
         return copy if copy.exists() else None
 
-    @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
-        with (self.root / "lock").open("w") as file:
-            _lock(file)
-            yield
-
 
 def version_of_manifest(manifest: bytes) -> str:
     """A digest of the manifest, which has the checksums of all other files."""
@@ -101,62 +97,95 @@ def read_served_manifest(folder: Path) -> bytes:
     try:
         return read_regular(folder / MANIFEST, MAX_MANIFEST)
     except OSError as error:
+        raise_machine_fault(error, folder / MANIFEST)
         raise ModelError(
             f"{folder} is not a model folder ({error.strerror or error}); give one that treetop train or"
             " treetop import wrote"
         ) from None
 
 
-def _copy(folder: Path, manifest: bytes, copy: Path) -> None:
-    """Writes the verified files of ``folder`` to ``copy``, which appears when it is complete."""
+@contextlib.contextmanager
+def _alone(copy: Path) -> Iterator[None]:
+    """Waits for other workers that make or remove copies of the same model."""
+    copy.parent.mkdir(exist_ok=True)
+    with locks.one_at_a_time(copy.parent):
+        yield
+
+
+@contextlib.contextmanager
+def _making(copy: Path, folder: Path) -> Iterator[None]:
+    """Faults of the place where copies are."""
     try:
-        copy.parent.mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=copy.parent, ignore_cleanup_errors=True) as temporary:
-            fresh = Path(temporary) / "copy"
-            fresh.mkdir()
-            (fresh / MANIFEST).write_bytes(manifest)
-            with naming(folder, fresh):
-                entries = read_manifest(fresh)["arrays"]
-            home = folder.resolve()
-            checksums = {
-                array_file(folder, home, name, entry): entry["checksum"] for name, entry in entries.items()
-            }
-            _check_room(folder, list(checksums), fresh)
-            for path, checksum in checksums.items():
-                target = fresh / path.relative_to(folder)
-                target.parent.mkdir(exist_ok=True)
-                _copy_array(folder, path, checksum, target)
-            fresh.replace(copy)
+        yield
     except OSError as error:
+        if error.errno not in _OF_THE_PLACE:
+            raise_machine_fault(error, copy.parent)
         raise TreetopError(
             f"could not copy {folder} to {copy.parent} ({error.strerror or error}); set TMPDIR to a folder"
             " with room for the model"
         ) from None
 
 
-def _copy_array(folder: Path, path: Path, checksum: str, target: Path) -> None:
-    where = path.relative_to(folder)
-    digest, block = xxhash.xxh3_128(), memoryview(bytearray(BLOCK))
-    with target.open("wb", buffering=0) as out:
-        try:
-            source = open_regular(path)
-        except OSError as error:
-            raise ModelError(
-                f"{folder}: the file {where} cannot be read ({error.strerror}); copy the model folder again"
-            ) from None
-        with source:
-            while count := source.readinto(block):  # type: ignore[attr-defined]
-                digest.update(block[:count])
-                out.write(block[:count])
+def _copy(folder: Path, manifest: bytes, copy: Path) -> None:
+    """Writes the verified files of ``folder`` to ``copy``, which appears when it is complete."""
+    with tempfile.TemporaryDirectory(dir=copy.parent, ignore_cleanup_errors=True) as temporary:
+        fresh = Path(temporary) / "copy"
+        fresh.mkdir()
+        (fresh / MANIFEST).write_bytes(manifest)
+        with naming(folder, fresh):
+            entries = read_manifest(fresh)["arrays"]
+        home = folder.resolve()
+        checksums = {
+            array_file(folder, home, name, entry): entry["checksum"] for name, entry in entries.items()
+        }
+        sizes = {path: _size(folder, path) for path in checksums}
+        _check_room(folder, sum(sizes.values()), fresh)
+        for path, checksum in checksums.items():
+            target = fresh / path.relative_to(folder)
+            target.parent.mkdir(exist_ok=True)
+            _copy_array(folder, path, sizes[path], checksum, target)
+        fresh.replace(copy)
+
+
+def _size(folder: Path, path: Path) -> int:
+    with _reading(folder, path):
+        return path.stat().st_size
+
+
+def _copy_array(folder: Path, path: Path, size: int, checksum: str, target: Path) -> None:
+    """Copies at most ``size`` bytes: a file that grows meanwhile must not fill the disk."""
+    digest = xxhash.xxh3_128()
+    with target.open("wb", buffering=0) as out, contextlib.ExitStack() as opened:
+        with _reading(folder, path):
+            source = opened.enter_context(open_regular(path))
+        while size > 0:
+            with _reading(folder, path):
+                block = source.read(min(BLOCK, size))
+            if not block:
+                break
+            size -= len(block)
+            digest.update(block)
+            out.write(block)
     if digest.hexdigest() != checksum:
         raise ModelError(
-            f"{folder}: the file {where} is damaged (its checksum does not match); copy the model folder"
-            " again, or retrain the model"
+            f"{folder}: the file {path.relative_to(folder)} is damaged (its checksum does not match); copy"
+            " the model folder again, or retrain the model"
         )
 
 
-def _check_room(folder: Path, paths: list[Path], target: Path) -> None:
-    needed = sum(path.stat().st_size for path in paths if path.is_file())
+@contextlib.contextmanager
+def _reading(folder: Path, path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise_machine_fault(error, path)
+        raise ModelError(
+            f"{folder}: the file {path.relative_to(folder)} cannot be read ({error.strerror}); copy the model"
+            " folder again"
+        ) from None
+
+
+def _check_room(folder: Path, needed: int, target: Path) -> None:
     free = shutil.disk_usage(target).free
     if needed > free:
         place = tempfile.gettempdir()
@@ -178,32 +207,32 @@ def naming(folder: Path, copy: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def _own_folder() -> Iterator[Path]:
     """A temporary folder, locked while this process lives; removes those of servers that were killed."""
+    if sys.platform == "win32":  # folders cannot be locked
+        with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name:
+            yield Path(name)
+        return
     _remove_leftovers(Path(tempfile.gettempdir()))
-    with (
-        tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as root,
-        (Path(root) / f".{ALIVE}").open("w") as alive,
-    ):
-        _lock(alive)
-        if sys.platform != "win32":
-            Path(alive.name).replace(Path(root) / ALIVE)  # visible once it is locked
-        yield Path(root)
+    while True:
+        with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name:
+            root = Path(name)
+            handle = os.open(root, os.O_RDONLY)
+            try:
+                if locks.try_lock(handle) is not False and root.exists():
+                    yield root
+                    return
+            finally:
+                os.close(handle)
+        # Another server that starts took it for abandoned before it was locked.
 
 
 def _remove_leftovers(parent: Path) -> None:
     for folder in parent.glob(f"{PREFIX}*"):
-        with contextlib.suppress(OSError):  # without the file, or another user's, or still locked
+        with contextlib.suppress(OSError):  # another user's
             if not stat.S_ISDIR(folder.lstat().st_mode):
                 continue
-            with (folder / ALIVE).open("r+") as alive:
-                if _lock(alive, wait=False):
+            handle = os.open(folder, os.O_RDONLY)
+            try:
+                if locks.try_lock(handle):
                     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _lock(file: Any, *, wait: bool = True) -> bool:
-    """Locks a file until it is closed; False on systems without locks."""
-    if sys.platform == "win32":
-        return False
-    import fcntl
-
-    fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return True
+            finally:
+                os.close(handle)

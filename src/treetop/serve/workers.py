@@ -11,7 +11,6 @@ import multiprocessing
 import os
 import signal
 import socket
-import tempfile
 import threading
 import time
 from multiprocessing.process import BaseProcess
@@ -50,12 +49,14 @@ def run(folders: dict[str, Path], config: ServeConfig) -> None:
 
 def _supervise(folders: dict[str, Path], config: ServeConfig, sockets: list[socket.socket]) -> None:
     """Runs several workers until SIGTERM or SIGINT."""
-    with PrivateCopies() as copies, tempfile.TemporaryDirectory(prefix="treetop-metrics-") as shared:
+    with PrivateCopies() as copies:
         for name, folder in folders.items():
             load_served(name, folder, config.load_settings, copies)  # reports errors once
         if config.feedback_file is not None:
             connect(Path(config.feedback_file)).close()
-        os.environ[SHARED_FOLDER] = shared
+        shared = copies.root / ".metrics"  # no model has such a name
+        shared.mkdir()
+        os.environ[SHARED_FOLDER] = str(shared)
         _Supervisor(folders, config, sockets, copies.root).run()
 
 
