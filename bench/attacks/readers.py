@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from common import provenance
 from common.options import parser_for
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def main() -> int:
         print(
             json.dumps({"attack": f"reader {door.name}", "tried": counts[0], "failed": counts[1]}), flush=True
         )
+    print(provenance.measured([provenance.this_run()]), file=sys.stderr)
     print(json.dumps({"attack": "readers of files", "tried": tried, "failed": failed}))
     return int(failed > 0)
 
