@@ -28,7 +28,7 @@ import numpy.typing as npt
 from . import durable
 from .arrays import UNREADABLE, read_array, write_array
 from .digests import digest_of, file_digest
-from .errors import ConfigError, not_written
+from .errors import ConfigError, TreetopError, not_written
 from .machine import is_main_process
 from .regular_files import read_regular
 from .store import VERSION
