@@ -90,7 +90,8 @@ def test_no_recorded_attack_has_failed():
         assert record["tried"] > 0 and record["failed"] == 0, record
 
 
-def test_every_script_has_its_options():
+def test_every_script_finds_what_it_imports_and_has_its_options():
     for name in SCRIPTS:
         text = (Path(trials.__file__).parent / f"{name}.py").read_text("utf-8")
         assert f"python bench/attacks/{name}.py [--seconds 60] [--seed 0]" in text
+        assert 'sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))' in text

@@ -13,6 +13,8 @@ import sys
 import tempfile
 import warnings
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 from typing import Any
 
 import numpy as np

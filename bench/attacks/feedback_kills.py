@@ -21,6 +21,8 @@ import threading
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+
 from small_servers import SOON_STABLE, live, request, save_model, worker_ids
 from trials import Trials, attack, run
 

@@ -22,6 +22,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+
 from server_clients import TEXT, chunked_head, predict_head
 from small_servers import Live, live, save_model
 from trials import Trials, attack, run

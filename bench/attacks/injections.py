@@ -20,6 +20,8 @@ import urllib.parse
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+
 import treetop
 from small_servers import live, save_model
 from treetop.cli.main import main as treetop_main

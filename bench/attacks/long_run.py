@@ -17,6 +17,8 @@ import threading
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+
 from server_clients import TEXT
 from small_servers import live, request, save_model
 from trials import Trials, attack, run

@@ -26,6 +26,8 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+
 import numpy as np
 
 import treetop

@@ -21,6 +21,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+
 from server_clients import TEXT, Load
 from small_servers import SOON_STABLE, Live, live, save_model, until, worker_ids
 from treetop.serve.served_model import version_of

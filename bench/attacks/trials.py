@@ -19,8 +19,6 @@ from pathlib import Path
 
 BENCH = Path(__file__).parents[1]
 TESTS = Path(__file__).parents[2] / "tests"
-sys.path[:0] = [str(BENCH), str(TESTS)]  # attacks use the servers, disks and data of the tests
-
 SHOWN = 5
 """Failures of an attack that are printed."""
 
@@ -70,6 +68,7 @@ def attack(name: str, fails_if: str) -> Callable[[Function], Function]:
 
 def run(documentation: str | None) -> int:
     """Runs the attacks of a script one after the other, which share its time."""
+    sys.path.insert(0, str(BENCH))
     from common.options import parser_for
 
     parser = parser_for(documentation)
