@@ -23,7 +23,7 @@ from .verdicts import failure, limit_memory
 
 FAILED = Path(__file__).parents[3] / "build" / "attacks" / "readers"
 MEMORY = Path("/dev/shm")
-INPUT_SECONDS = 60
+INPUT_SECONDS = 120
 """After these, an input that no signal interrupts ends its process."""
 CRASHES = 5
 """Crashes after which a reader is left."""
