@@ -75,7 +75,8 @@ def checked(arrays: Arrays, expected: Mapping[str, Numbers]) -> dict[str, npt.ND
         array = present(arrays, name)
         if flaw := numbers.flaw(array):
             raise ModelError(f"the array {full_name(arrays, name)} {flaw}: {RETRAIN}")
-        found[name] = np.require(array, requirements=["C", "A"])
+        ready = array.flags.c_contiguous and array.flags.aligned
+        found[name] = array if ready else np.require(array, requirements=["C", "A"])
     return found
 
 
