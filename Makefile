@@ -83,7 +83,7 @@ cpp-test-arm: $(VENV)/.installed-test
 # Every attack in bench/attacks, and the fuzzers of the core; ATTACK_OPTIONS="--only levels" runs some of them.
 ATTACK_SECONDS ?= 60
 FUZZ_CXX ?= clang++
-attack: fuzzers
+attack: fuzzers $(VENV)/.installed-attack
 	$(BIN)/python bench/attacks/run_attacks.py --seconds $(ATTACK_SECONDS) $(ATTACK_OPTIONS)
 
 fuzzers: $(VENV)/.installed-test
@@ -140,6 +140,10 @@ $(VENV)/.installed: $(BIN)/python constraints.txt $(NATIVE)
 
 $(VENV)/.installed-test: $(VENV)/.installed
 	$(PIP) --editable '.[test]'
+	touch $@
+
+$(VENV)/.installed-attack: $(VENV)/.installed-test
+	$(PIP) --editable '.[attack]'
 	touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.installed
