@@ -72,7 +72,7 @@ def test_results_of_all_attacks_reach_the_page(monkeypatch, tmp_path, capsys):
     assert run_attacks.main(["--seconds", "1", "--fuzzers", str(tmp_path), "--record"]) == 1
     assert "silent failed" in capsys.readouterr().err
     records = record_files.read(record_files.file_of("attacks", "results"))
-    assert {record["attack"] for record in records} == {"core: levels", "http/x", "readers/csv", "silent"}
+    assert {record["attack"] for record in records} == {"core/levels", "http/x", "readers/csv", "silent"}
     page = recorded_attacks.page(records)
     assert "4 attacks, 1,212 trials: 1 failed." in page
     assert "| csv | neither a result nor one sentence" in page and "| x | it breaks | 1,200 | 0 |" in page

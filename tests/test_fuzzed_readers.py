@@ -31,9 +31,7 @@ def test_mutated_files(slow):
     ended = subprocess.run([sys.executable, SCRIPT, *options], capture_output=True, text=True, check=False)
     counts = [json.loads(line) for line in ended.stdout.splitlines()]
     assert ended.returncode == 0, ended.stderr[-8000:]
-    assert [count["attack"] for count in counts] == [
-        *(f"reader {name}" for name in doors.split(",")), "readers of files",
-    ]  # fmt: skip
+    assert [count["attack"] for count in counts] == [f"readers/{name}" for name in doors.split(",")]
     assert all(count["tried"] >= TRIES[slow] and count["failed"] == 0 for count in counts)
 
 

@@ -44,7 +44,7 @@ def main() -> int:
                 failed += 1
                 print(f"{content!r}: {type(error).__name__}: {error}\n", file=sys.stderr)
     print(f"{tried:,} pickles, {failed} failed.\n\n{provenance.measured([provenance.this_run()])}")
-    print(json.dumps({"attack": "trees: pickled label clusters", "tried": tried, "failed": failed}))
+    print(json.dumps({"attack": "readers/pickled label clusters", "tried": tried, "failed": failed}))
     return int(failed > 0)
 
 

@@ -44,7 +44,7 @@ def main() -> int:
             for number, what, failure in result.failures:
                 print(f"seed {seed}, try {number}, {what}:\n{failure}\n", file=sys.stderr)
     print(f"{tried:,} edited models, {failed} failed.\n\n{provenance.measured([provenance.this_run()])}")
-    print(json.dumps({"attack": "models: edited arrays and settings", "tried": tried, "failed": failed}))
+    print(json.dumps({"attack": "model/edited arrays and settings", "tried": tried, "failed": failed}))
     return int(failed > 0)
 
 

@@ -31,7 +31,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from common import provenance, record_files
+from common import machine, provenance, record_files
 from common.options import parser_for
 
 HERE = Path(__file__).resolve().parent
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("no attacks found: build the fuzzers with make attack, or check --only", file=sys.stderr)
         return 1
     outcomes = []
-    stamp = provenance.this_run()
+    stamp = {"machine": machine.describe_hardware()} | provenance.this_run()
     print(f"{'attack':<48} {'tried':>12} {'failed':>7} {'seconds':>8}")
     for path in attacks:
         is_script = path.suffix == ".py"
@@ -117,7 +117,7 @@ def run_fuzzer(program: Path, seconds: float) -> Outcome:
     executions = re.findall(r"stat::number_of_executed_units:\s*(\d+)", text)
     tried = int(executions[-1]) if executions else 0
     failed = int(code != 0 or tried == 0)
-    return Outcome(f"core: {program.name.removeprefix('fuzz_')}", tried, failed, took, _end_of(text))
+    return Outcome(f"core/{program.name.removeprefix('fuzz_')}", tried, failed, took, _end_of(text))
 
 
 def is_attack(path: Path) -> bool:

@@ -9,7 +9,6 @@ attack; the second writes the page from all records.
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 
@@ -73,8 +72,8 @@ def main() -> None:
 
 
 def family(record: Record) -> str:
-    """``http`` of http/mutated, ``core`` of "core: levels"."""
-    word = re.split(r"[/:]", str(record["attack"]))[0].strip()
+    """``http`` of http/mutated."""
+    word = str(record["attack"]).partition("/")[0]
     return SAME.get(word, word)
 
 
@@ -96,7 +95,7 @@ def totals(records: list[Record]) -> str:
 
 
 def row(record: Record) -> list[str]:
-    name = re.sub(r"^\w+[/:] *", "", str(record["attack"]))
+    name = str(record["attack"]).rpartition("/")[2]
     fails_if = record.get("fails_if") or FAILS_IF.get(family(record), "")
     return [name, str(fails_if), f"{record['tried']:,}", f"{record['failed']:,}"]
 
