@@ -163,7 +163,10 @@ def array_file(folder: Path, home: Path, name: str, entry: Mapping[str, str]) ->
         )
     path = folder / str(entry["file"])
     try:
-        inside = len(Path(entry["file"]).parts) == 2 and path.resolve().parent.parent == home
+        named = Path(entry["file"])
+        inside = len(named.parts) == 2 and not named.anchor and ".." not in named.parts
+        if inside and (path.is_symlink() or path.parent.is_symlink()):  # else nothing leads elsewhere
+            inside = path.resolve().parent.parent == home
     except (OSError, RuntimeError, ValueError, TypeError) as error:
         raise_machine_fault(error, path)
         # Links in a circle, or a name that no file can have.
